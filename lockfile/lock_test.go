@@ -38,7 +38,7 @@ func events() *Lock {
 					Table: "prod.events", Sink: "lake", Snapshot: "6511054353144073012", Digest: "1:77aa", Rows: 500, Accepted: true,
 					Columns: []string{"id: long required", "name: string"},
 				},
-				{Table: "prod.other", Sink: "lake", Snapshot: "7", Digest: "1:77", Rows: 0},
+				{Table: "prod.other", Sink: "lake", Snapshot: "7:0a", Digest: "1:77", Rows: 0},
 				{Path: "naïve.csv", Digest: "sha256:0c9b", Size: 0},
 			},
 		},
@@ -173,6 +173,21 @@ func TestAnyStringComesBack(t *testing.T) {
 	})
 }
 
+// TestQuotesWhereAParserDiffers: YAML 1.1, as PyYAML has it, reads each of these bare as a bool, a number in base 60 or a date; the parser
+// of the other tests does not.
+func TestQuotesWhereAParserDiffers(t *testing.T) {
+	for _, s := range []string{"y", "N", "On", "1:20", "190:20:30", "1_000", "0o7", "2025-01-01", "<<", "="} {
+		if got := string(appendScalar(nil, s)); got != `"`+s+`"` {
+			t.Errorf("got %s, want it quoted", got)
+		}
+	}
+	for _, s := range []string{"yes and no", "prod.events", "1:77aa", "sha256:00", "2024/a.csv", "../a", "naïve", "a:b", "echo 'x'"} {
+		if got := string(appendScalar(nil, s)); got != s {
+			t.Errorf("got %s, want it bare", got)
+		}
+	}
+}
+
 func TestNewUnicodeDoesNotChangeTheFile(t *testing.T) {
 	// U+1CC00 was assigned in Unicode 16; whether it is printable depends on the Go release, how it is written must not.
 	if got := string(appendScalar(nil, "\U0001cc00")); got != "\U0001cc00" {
@@ -202,6 +217,38 @@ func TestCloneSharesNothing(t *testing.T) {
 	if got := none.Clone(); got == nil || got.Stages == nil {
 		t.Error("the clone of no lock is no lock")
 	}
+}
+
+// TestAnyEditIsSeen edits a good file in a random way: it is refused, or it is read and written back as it stands.
+func TestAnyEditIsSeen(t *testing.T) {
+	good := string(events().Encode())
+	rapid.Check(t, func(t *rapid.T) {
+		lines := strings.SplitAfter(good, "\n")
+		i, j := rapid.IntRange(0, len(lines)-2).Draw(t, "i"), rapid.IntRange(0, len(lines)-2).Draw(t, "j")
+		switch rapid.IntRange(0, 5).Draw(t, "edit") {
+		case 0:
+			lines[i], lines[j] = lines[j], lines[i]
+		case 1:
+			lines[i] = ""
+		case 2:
+			lines[i] += lines[j]
+		case 3:
+			at := rapid.IntRange(0, len(lines[i])).Draw(t, "at")
+			lines[i] = lines[i][:at] + rapid.SampledFrom([]string{" ", "  ", "\"", "#", ":", "\\", "0", "x", "\n", "- ", "? ", "\t"}).Draw(t, "text") + lines[i][at:]
+		case 4:
+			at := rapid.IntRange(0, len(lines[i])-1).Draw(t, "at")
+			lines[i] = lines[i][:at] + lines[i][at+1:]
+		case 5:
+			key, _, _ := strings.Cut(lines[i], ":")
+			_, value, _ := strings.Cut(lines[j], ":")
+			lines[i] = key + ":" + value
+		}
+		text := strings.Join(lines, "")
+		l, err := Parse("pipeline.lock", []byte(text))
+		if err == nil && string(l.Encode()) != text {
+			t.Fatalf("accepted, and written back as another file:\n%s", text)
+		}
+	})
 }
 
 func TestNames(t *testing.T) {

@@ -11,15 +11,16 @@ import (
 
 // Graph is a checked definition: names are unique, every edge leads somewhere, there is no cycle.
 type Graph struct {
-	Stages  []*Stage          // in file order, after expansion
-	Sinks   map[string]*Sink  // at least one
-	Publish string            // defaults.publish: "run" or "stage"
-	Files   []string          // what Load read, relative to the root: pipeline.yaml, params.yaml, vars files
-	Warn    diag.List         // what is legal and probably not meant (always on an append, an unclosed ${)
-	byName  map[string]*Stage // filled by Load
-	ups     map[string][]string
-	downs   map[string][]string
-	order   []string
+	Stages    []*Stage          // in file order, after expansion
+	Sinks     map[string]*Sink  // at least one
+	Publish   string            // defaults.publish: "run" or "stage"
+	Files     []string          // what Load read, relative to the root: pipeline.yaml, params.yaml, vars files
+	Warn      diag.List         // what is legal and probably not meant (always on an append, an unclosed ${)
+	byName    map[string]*Stage // filled by Load
+	ups       map[string][]string
+	downs     map[string][]string
+	producers map[tableName]*Stage
+	order     []string
 }
 
 // Sink is a configured place for tables.
@@ -141,13 +142,4 @@ func (g *Graph) Downstream(name string) []string { return g.downs[name] }
 func (g *Graph) Order() []string { return g.order }
 
 // Producer gives the stage whose out is this table of this sink, or nil.
-func (g *Graph) Producer(sink, table string) *Stage {
-	for _, s := range g.Stages {
-		for _, o := range s.Outs {
-			if o.Table == table && o.Sink == sink && table != "" {
-				return s
-			}
-		}
-	}
-	return nil
-}
+func (g *Graph) Producer(sink, table string) *Stage { return g.producers[tableName{sink, table}] }

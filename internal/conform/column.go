@@ -52,7 +52,7 @@ func (s *step) run(a arrow.Array) (arrow.Array, *fault) {
 	case *array.FixedSizeList:
 		return s.list(a, v.ListValues(), nil)
 	}
-	return nil, &fault{path: s.path, msg: fmt.Sprintf("%s is no %s", describe(a.DataType()), describe(s.to))}
+	return nil, &fault{path: s.path, msg: fmt.Sprintf("%s is no %s", Describe(a.DataType()), Describe(s.to))}
 }
 
 func (s *step) structure(a *array.Struct) (arrow.Array, *fault) {

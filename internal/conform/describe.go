@@ -8,15 +8,15 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/extensions"
 )
 
-// describe names a type in the words of pipeline.yaml; what these have no word for is named as Arrow does.
-func describe(dt arrow.DataType) string {
+// Describe names a type in the words of pipeline.yaml; what these have no word for is named as Arrow does.
+func Describe(dt arrow.DataType) string {
 	switch t := dt.(type) {
 	case *extensions.UUIDType:
 		return "uuid"
 	case arrow.ExtensionType:
 		return t.ExtensionName()
 	case *arrow.DictionaryType:
-		return describe(t.ValueType)
+		return Describe(t.ValueType)
 	case *arrow.TimestampType:
 		return describeTimestamp(t)
 	case arrow.DecimalType:
@@ -30,9 +30,9 @@ func describe(dt arrow.DataType) string {
 		}
 		return "struct<" + strings.Join(parts, ", ") + ">"
 	case *arrow.MapType:
-		return "map<" + describe(t.KeyType()) + ", " + describe(t.ItemType()) + ">"
+		return "map<" + Describe(t.KeyType()) + ", " + Describe(t.ItemType()) + ">"
 	case arrow.ListLikeType:
-		return "list<" + describe(t.Elem()) + ">"
+		return "list<" + Describe(t.Elem()) + ">"
 	}
 	switch dt.ID() {
 	case arrow.BOOL:
@@ -71,9 +71,9 @@ func describeTimestamp(t *arrow.TimestampType) string {
 
 func describeField(f arrow.Field) string {
 	if f.Nullable {
-		return describe(f.Type)
+		return Describe(f.Type)
 	}
-	return describe(f.Type) + " required"
+	return Describe(f.Type) + " required"
 }
 
 const namesShown = 20 // of a wide table, so that the message stays readable
@@ -83,7 +83,7 @@ func names(fields []arrow.Field) string {
 }
 
 func typedNames(fields []arrow.Field) string {
-	return listed(fields, func(f arrow.Field) string { return f.Name + " " + describe(f.Type) })
+	return listed(fields, func(f arrow.Field) string { return f.Name + " " + Describe(f.Type) })
 }
 
 func listed(fields []arrow.Field, text func(arrow.Field) string) string {

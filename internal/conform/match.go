@@ -72,7 +72,7 @@ func (m *matcher) extra(path string, from, to []arrow.Field, wanted map[string]b
 			continue
 		}
 		head := fmt.Sprintf("column %q (%s) is not in the schema: the stage made %s; the schema has %s",
-			join(path, f.Name), describe(f.Type), names(from), names(to))
+			join(path, f.Name), Describe(f.Type), names(from), names(to))
 		if near := nearest(f.Name, absent); near != "" {
 			meant[near] = true
 			hint := fmt.Sprintf("rename it to %q", near)
@@ -82,7 +82,7 @@ func (m *matcher) extra(path string, from, to []arrow.Field, wanted map[string]b
 			m.add(hint, "%s", head)
 			continue
 		}
-		m.add(fmt.Sprintf("add \"%s: %s\" to the out's schema, or leave the column out", join(path, f.Name), describe(f.Type)), "%s", head)
+		m.add(fmt.Sprintf("add \"%s: %s\" to the out's schema, or leave the column out", join(path, f.Name), Describe(f.Type)), "%s", head)
 	}
 	return meant
 }
@@ -131,8 +131,8 @@ func (m *matcher) field(path string, from, to arrow.Field) *step {
 	}
 	cast, reason := scalar(from.Type, to.Type)
 	if reason != "" {
-		m.add(fmt.Sprintf("declare \"%s: %s\" in the out's schema, or cast it in the stage", path, describe(from.Type)),
-			"column %q: the stage made %s, the schema says %s: %s", path, describe(from.Type), describe(to.Type), reason)
+		m.add(fmt.Sprintf("declare \"%s: %s\" in the out's schema, or cast it in the stage", path, Describe(from.Type)),
+			"column %q: the stage made %s, the schema says %s: %s", path, Describe(from.Type), Describe(to.Type), reason)
 	}
 	s.cast = cast
 	return s

@@ -262,8 +262,8 @@ func (s *step) unfit(a arrow.Array, i int) *fault {
 	if isText(a.DataType().ID()) {
 		text = quoted(text)
 	}
-	hint := fmt.Sprintf("declare \"%s: %s\" in the out's schema, or change the value in the stage", s.path, describe(a.DataType()))
-	if describe(a.DataType()) == describe(s.to) { // nanoseconds
+	hint := fmt.Sprintf("declare \"%s: %s\" in the out's schema, or change the value in the stage", s.path, Describe(a.DataType()))
+	if Describe(a.DataType()) == Describe(s.to) { // nanoseconds
 		hint = "round it in the stage"
 	}
 	return &fault{path: s.path, index: i, msg: fmt.Sprintf("%s does not fit %s", text, s.limits()), hint: hint}
@@ -281,9 +281,9 @@ func (s *step) limits() string {
 	case *arrow.Float64Type:
 		return "double (whole numbers up to 9007199254740992)"
 	case *arrow.TimestampType, *arrow.Time64Type:
-		return describe(t) + " (whole microseconds)"
+		return Describe(t) + " (whole microseconds)"
 	}
-	return describe(s.to)
+	return Describe(s.to)
 }
 
 func quoted(s string) string {

@@ -65,7 +65,7 @@ func toBinary(from, to arrow.DataType) (castFunc, string) {
 			v := value(i)
 			if len(v) != width {
 				return nil, &fault{
-					path: s.path, index: i, msg: fmt.Sprintf("%d bytes do not fit %s", len(v), describe(s.to)),
+					path: s.path, index: i, msg: fmt.Sprintf("%d bytes do not fit %s", len(v), Describe(s.to)),
 					hint: fmt.Sprintf("declare \"%s: binary\" in the out's schema", s.path),
 				}
 			}

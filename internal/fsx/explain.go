@@ -19,7 +19,7 @@ type fileError struct {
 	err      error
 }
 
-func (e *fileError) Error() string { return e.op + " " + e.path + ": " + Explain(e.err, "") }
+func (e *fileError) Error() string { return e.op + " " + e.path + ": " + words(e.err) }
 
 func (e *fileError) Unwrap() error { return e.err }
 
@@ -65,6 +65,8 @@ func words(err error) string {
 		return "a file stands where a folder is needed"
 	case errors.Is(err, syscall.EISDIR):
 		return "a folder stands in its place"
+	case errors.Is(err, syscall.EBUSY):
+		return "it is in use, or a file system is mounted on it"
 	case errors.Is(err, syscall.EXDEV):
 		return "it lies on another file system"
 	case errors.Is(err, fs.ErrPermission):
@@ -74,7 +76,7 @@ func words(err error) string {
 	}
 	var known *fileError
 	if errors.As(err, &known) {
-		return known.Error()
+		return words(known.err)
 	}
 	var path *fs.PathError
 	if errors.As(err, &path) {

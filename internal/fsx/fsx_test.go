@@ -273,6 +273,7 @@ func TestExplain(t *testing.T) {
 		{"not allowed", syscall.EPERM, "p: no permission"},
 		{"wrapped", fmt.Errorf("save: %w", syscall.EIO), "p: the disk reports an input/output error"},
 		{"too many files", syscall.EMFILE, "p: too many files are open (ulimit -n)"},
+		{"an error of this package, its path not twice", wrap("write", "/abs/p", errIsDir), "p: a folder stands in its place"},
 		{"another one of the system's", &fs.PathError{Op: "open", Path: "x", Err: syscall.ETXTBSY}, "p: text file busy"},
 		{"no error of the system", errors.New("parquet: bad page"), "p: parquet: bad page"},
 	} {

@@ -120,24 +120,39 @@ func TestTryLock(t *testing.T) {
 	}
 }
 
-// A mutex whose file was removed keeps nobody out who makes a new one; whoever waited for the old one must see that.
+func TestSaidOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mutex")
+	startHolder(t, path)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*poll)
+	defer cancel()
+	said := 0
+	if _, err := Lock(ctx, path, func(string) { said++ }); !errors.Is(err, context.DeadlineExceeded) || said != 1 {
+		t.Errorf("said %d times, then %v", said, err)
+	}
+}
+
+// A mutex whose file was removed keeps nobody out who makes a new one; whoever opened the old one must see that.
 func TestRemovedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mutex")
-	cmd, in := startHolder(t, path)
-	m, err := Lock(t.Context(), path, func(string) {
-		if err := os.Remove(path); err != nil {
-			t.Error(err)
-		}
-		if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
-			t.Error(err)
-		}
-	})
+	m, err := Lock(t.Context(), path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer m.Unlock()
-	if other, _, err := TryLock(path); other != nil || err != nil {
-		t.Errorf("two holders of one path: %v, %v", other, err)
+	for _, c := range []struct {
+		name   string
+		change func() error
+		want   bool
+	}{
+		{"untouched", func() error { return nil }, true},
+		{"removed", func() error { return os.Remove(path) }, false},
+		{"made anew by another", func() error { return os.WriteFile(path, nil, 0o644) }, false},
+	} {
+		if err := c.change(); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := m.isAtPath(); got != c.want || err != nil {
+			t.Errorf("%s: got %v, %v", c.name, got, err)
+		}
 	}
 }
 

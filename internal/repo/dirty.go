@@ -84,8 +84,9 @@ func (g *Git) touched(e *index.Entry, idx *index.Index) bool {
 	if st.Mode().IsRegular() && st.Mode().Perm()&0o100 != modeOf(e.Mode).Perm()&0o100 && g.fileModes() {
 		return true
 	}
-	same := st.ModTime().Equal(e.ModifiedAt) && uint32(st.Size()) == e.Size && e.ModifiedAt.Before(idx.ModTime)
-	if same {
+	ctime, known := changed(st)
+	if known && ctime.Equal(e.CreatedAt) && st.ModTime().Equal(e.ModifiedAt) && uint32(st.Size()) == e.Size &&
+		e.ModifiedAt.Before(idx.ModTime) {
 		return false
 	}
 	h, err := blobHash(path, st)

@@ -20,11 +20,6 @@ func (g *Git) Ignored(name, home string) (bool, string) {
 		return false, ""
 	}
 	path := strings.Split(g.inTree(name), "/")
-	if idx, err := g.store.Index(); err == nil {
-		if _, err := idx.Entry(strings.Join(path, "/")); err == nil {
-			return false, ""
-		}
-	}
 	var rules []rule
 	rules = append(rules, readRules(g.globalExcludes(home), nil)...)
 	rules = append(rules, readRules(filepath.Join(g.common, "info", "exclude"), nil)...)
@@ -35,12 +30,22 @@ func (g *Git) Ignored(name, home string) (bool, string) {
 		// A folder that is ignored takes all below it along; no later line brings one of them back.
 		if depth+1 < len(path) {
 			if ok, by := match(rules, path[:depth+1], true); ok {
-				return true, g.show(by)
+				return !g.tracked(path), g.show(by)
 			}
 		}
 	}
 	ok, by := match(rules, path, false)
-	return ok, g.show(by)
+	return ok && !g.tracked(path), g.show(by)
+}
+
+// tracked is asked last: the index of a large repository takes long to read.
+func (g *Git) tracked(path []string) bool {
+	idx, err := g.store.Index()
+	if err != nil {
+		return false
+	}
+	_, err = idx.Entry(strings.Join(path, "/"))
+	return err == nil
 }
 
 // rule is one line of an ignore file.
@@ -66,8 +71,10 @@ func (g *Git) show(r *rule) string {
 		return ""
 	}
 	file := r.file
-	if rel, err := filepath.Rel(g.root, file); err == nil && !strings.HasPrefix(rel, "..") {
-		file = filepath.ToSlash(rel)
+	if strings.HasPrefix(file, g.top+string(filepath.Separator)) {
+		if rel, err := filepath.Rel(g.root, file); err == nil {
+			file = filepath.ToSlash(rel)
+		}
 	}
 	return file + ":" + strconv.Itoa(r.line) + ": " + r.text
 }

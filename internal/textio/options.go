@@ -18,7 +18,7 @@ const (
 // FormatOf gives the format that a file's name means: .csv, .tsv (CSV with tabs), .jsonl, .ndjson, each also with .gz or .zst
 // behind it; "" if it is none.
 func FormatOf(name string) Format {
-	switch strings.ToLower(extension(name)) {
+	switch extension(name) {
 	case ".csv", ".tsv":
 		return CSV
 	case ".jsonl", ".ndjson":
@@ -50,6 +50,9 @@ type Options struct {
 	BatchRows int    // rows of a batch at most; 0 is 65,536
 	Threads   int    // goroutines that parse; 0 is the number of cores
 	Scratch   string // folder for the copy of an input that must be read twice and cannot be; "" is the system's
+
+	// Tests make these small; 0 is the constant below.
+	chunk, record, memory int
 }
 
 // NoQuote is the Options.Quote of files in which quotes are letters as any other.
@@ -59,10 +62,12 @@ const (
 	defaultBatchRows = 65_536
 	chunkBytes       = 2 << 20  // text that one goroutine parses at a time; a batch never spans two
 	recordBytes      = 64 << 20 // the longest record; a quote that is never closed stops here
+	memoryBytes      = 64 << 20 // a copy of an input up to this stays in memory
 )
 
-// extension gives the suffix that names the format, the one before .gz and .zst, with its dot.
+// extension gives the suffix that names the format, the one before .gz and .zst, with its dot and in lower case.
 func extension(name string) string {
+	name = strings.ToLower(name)
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {
 		return name[i:]

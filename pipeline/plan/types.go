@@ -137,7 +137,9 @@ type OutStep struct {
 	BaseDigest fingerprint.Digest
 	BaseRows   int64
 	Reuse      sinks.SnapshotID // reuse: the snapshot that stands
-	Moves      bool             // an up-to-date or reused out whose head would be moved to it
+	Keep       sinks.SnapshotID // a run whose rows have the digest KeepDigest keeps this snapshot instead of making one
+	KeepDigest fingerprint.Digest
+	Moves      bool // an up-to-date or reused out whose head would be moved to it
 }
 
 // Stop is why a run ends with exit status 4 before anything runs.

@@ -401,7 +401,8 @@ func (a *attempt) lookAgain(ctx context.Context, s *pipeline.Stage) (map[string]
 	if len(deps)+len(outs) == 0 {
 		return nil, nil
 	}
-	seen, err := a.p.Files.Observe(ctx, append(append([]string(nil), deps...), outs...))
+	// Fresh: an edit within the clock's granularity of the first look must be seen.
+	seen, err := a.p.Files.Fresh(ctx, append(append([]string(nil), deps...), outs...))
 	if err != nil {
 		return nil, err
 	}

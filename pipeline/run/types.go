@@ -29,7 +29,9 @@ type Project struct {
 	History  func(keys []plan.TableKey) (plan.History, error) // asked only when a head is not where the lock says
 	Revision func() string                                    // HEAD's commit, "+dirty", "none"; asked once, when something is staged
 	Detached bool                                             // HEAD names no branch
-	ID       string                                           // pipe.project: random, made once per project
+	ID       func() (string, error)                           // pipe.project: random, made once per project
+	Prepare  func() error                                     // makes .pipe ready for writing
+	EndGroup func(pid int, start string) error                // ends a process group that a dead run left, if pid still is that process
 	Version  string                                           // of pipe
 	Environ  []string
 	Now      func() time.Time

@@ -58,7 +58,8 @@ func environment(t *stages.Task, ins []in, outs []out) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("params as JSON: %w", err)
 	}
-	env = append(env, "PIPE_ROOT="+t.Root, "PIPE_STAGE="+t.Stage.Name, "PIPE_RUN="+t.Run, "PIPE_PARAMS="+string(text))
+	env = append(env, "PIPE_ROOT="+t.Root, "PIPE_STAGE="+t.Stage.Name, "PIPE_RUN="+t.Run, "PIPE_PARAMS="+string(text),
+		"DVC_ROOT="+t.Root, "DVC_STAGE="+t.Stage.Name) // scripts that come from DVC know these
 	for _, x := range ins {
 		env = append(env, "PIPE_IN_"+VarName(x.table)+"="+x.path)
 	}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// report collects tables as they are measured.
+type report struct {
+	text  strings.Builder
+	began time.Time
+	start sample // of the process, as last measured
+	cols  int
+}
+
+// table starts a table under a heading.
+func (r *report) table(title string, heads ...string) *report {
+	fmt.Fprintf(&r.text, "\n## %s\n\n", title)
+	r.cols = len(heads)
+	cells := make([]any, len(heads))
+	for i, h := range heads {
+		cells[i] = h
+	}
+	r.row(cells...)
+	r.text.WriteString("|" + strings.Repeat(" --- |", len(heads)) + "\n")
+	return r
+}
+
+func (r *report) row(cells ...any) {
+	r.text.WriteString("|")
+	for _, c := range cells {
+		fmt.Fprintf(&r.text, " %v |", c)
+	}
+	r.text.WriteString("\n")
+}
+
+func (r *report) note(format string, args ...any) {
+	fmt.Fprintf(&r.text, "\n"+format+"\n", args...)
+}
+
+// page is the whole of RESULTS.md.
+func (r *report) page(c *config) string {
+	return fmt.Sprintf("# Results\n\nMade by `make bench` on %s: %s, %d cores, %s of memory, %s. Medians of %d runs, in turn; %s in all.\n"+
+		"Another machine gives other figures, and the same ones differ by some 10%% from run to run: compare within a table only.\n%s",
+		r.began.UTC().Format("2006-01-02"), runtime.GOOS+"/"+runtime.GOARCH, runtime.NumCPU(), memory(), runtime.Version(), c.reps,
+		time.Since(r.began).Round(time.Minute), r.text.String())
+}
+
+// memory gives the machine's memory in words, as Linux tells it.
+func memory() string {
+	b, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return "some"
+	}
+	var kb int64
+	if _, err := fmt.Sscanf(string(b), "MemTotal: %d kB", &kb); err != nil {
+		return "some"
+	}
+	return fmt.Sprintf("%.0f GB", float64(kb)/(1<<20))
+}

@@ -1,0 +1,10 @@
+#!/bin/sh
+# rows.sh N: N rows of JSON lines, a row of NULLs and two of edges among them. No value is random: the same N, the same rows.
+awk -v n="$1" 'BEGIN {
+	print "{\"id\": 9223372036854775807}"
+	print "{\"id\": -9223372036854775808, \"flag\": false, \"small\": -2147483648, \"single\": -1.5, \"real\": -0.0, \"price\": -9999999999.99, \"large\": -99999999999999999999999999999999999999, \"day\": \"0001-01-01\", \"clock\": \"00:00:00\", \"at\": \"1969-12-31 23:59:59.999999\", \"seen\": \"1969-12-31 23:59:59.999999Z\", \"name\": \"\", \"code\": \"00000000-0000-0000-0000-000000000000\", \"raw\": \"\\\\x\", \"four\": \"\\\\x00000000\", \"tags\": [], \"scores\": {}, \"place\": {\"city\": null, \"at\": null}}"
+	print "{\"id\": 0, \"flag\": true, \"small\": 2147483647, \"single\": 3.4028234663852886e38, \"real\": 1.7976931348623157e308, \"price\": 9999999999.99, \"large\": 99999999999999999999999999999999999999, \"day\": \"2100-12-31\", \"clock\": \"23:59:59.999999\", \"at\": \"2099-12-31 23:59:59.999999\", \"seen\": \"2099-12-31 23:59:59.999999Z\", \"name\": \"quote \\\" comma , newline \\n tab \\t \\u00e9 \\u4e2d \\ud83d\\ude00\", \"code\": \"ffffffff-ffff-ffff-ffff-ffffffffffff\", \"raw\": \"\\\\x00ff0a22\", \"four\": \"\\\\xffffffff\", \"tags\": [\"\", null, \"a\"], \"scores\": {\"\": 1, \"b\": null}, \"place\": {\"city\": \"\\u00c5\", \"at\": {\"x\": null, \"y\": 1e-300}}}"
+	for (i = 4; i <= n; i++) {
+		printf "{\"id\": %d, \"flag\": %s, \"small\": %d, \"single\": %d.25, \"real\": %d.1, \"price\": %d.05, \"large\": %d, \"day\": \"2025-%02d-%02d\", \"clock\": \"%02d:30:00.5\", \"at\": \"2025-%02d-01 00:00:%02d\", \"seen\": \"2025-%02d-01 00:00:00+0%d:00\", \"name\": \"%s\", \"code\": \"00000000-0000-4000-8000-%012d\", \"raw\": \"\\\\x%02x\", \"four\": \"\\\\x%08x\", \"tags\": [\"t%d\"], \"scores\": {\"k%d\": %d}, \"place\": {\"city\": \"c%d\", \"at\": {\"x\": %d, \"y\": 0.5}}}\n", i, i % 2 ? "true" : "false", -i, i, i, i, i, i % 12 + 1, i % 28 + 1, i % 24, i % 12 + 1, i % 60, i % 12 + 1, i % 10, substr("abcdefgh", i % 8 + 1) "x", i, i, i, i, i, i, i, i
+	}
+}'
