@@ -16,7 +16,7 @@ test:
 	@$(GO) test -race ./...
 
 lint:
-	@bad=$$(find . -name '*.go' -not -path './.*' -not -path './bench/work/*' -print0 | xargs -0 $(GOFUMPT) -l); \
+	@bad=$$(find . -name '*.go' -not -path './.*' -print0 | xargs -0 $(GOFUMPT) -l); \
 		if [ -n "$$bad" ]; then echo "not gofumpt'ed:"; echo "$$bad"; exit 1; fi
 	@$(GO) vet ./...
 	@$(STATICCHECK) ./...
@@ -46,4 +46,4 @@ bench: build .venv/ready
 	@touch $@
 
 clean:
-	@rm -rf bin .venv bench/work
+	@rm -rf bin .venv

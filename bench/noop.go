@@ -37,6 +37,16 @@ func (c *config) project(kind string, n int) (string, error) {
 	return dir, os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(b.String()), 0o644)
 }
 
+// commit makes the project a git repository with all of it committed, as a user's is.
+func commit(ctx context.Context, dir string) error {
+	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=bench", "-c", "user.email=bench@example.org", "commit", "-qm", "all"}} {
+		if _, err := command(ctx, dir, nil, append([]string{"git"}, args...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // noop times `status` and `repro` where nothing is to be done.
 func (c *config) noop(ctx context.Context, out *report) error {
 	t := out.table("Nothing to do", "stages of", "stages", "first `repro`, s", "`status`, ms", "`repro`, ms", "CPU of `repro`, ms", "peak MB")
@@ -51,6 +61,9 @@ func (c *config) noop(ctx context.Context, out *report) error {
 			}
 			first, err := command(ctx, dir, nil, c.pipe, "-q", "repro")
 			if err != nil {
+				return err
+			}
+			if err := commit(ctx, dir); err != nil {
 				return err
 			}
 			all, err := turns(c.reps, true, pipe(dir, "version"), pipe(dir, "status"), pipe(dir, "-q", "repro"))

@@ -1,5 +1,6 @@
 """Brings one value, as any engine gives it, to one text: by the Iceberg type, so that equal values of one column are equal texts."""
 
+import base64
 import datetime
 import decimal
 import math
@@ -73,5 +74,7 @@ def moment(v):
 
 
 def binary(v):
-    """Bytes, or the text that pipe writes for them: \\x and hex digits."""
-    return bytes.fromhex(v.removeprefix("\\x")) if isinstance(v, str) else bytes(v)
+    """Bytes, or a text for them: \\x and hex digits as in CSV, or base64 as in JSON."""
+    if not isinstance(v, str):
+        return bytes(v)
+    return bytes.fromhex(v[2:]) if v.startswith("\\x") else base64.b64decode(v, validate=True)

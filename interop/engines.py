@@ -41,7 +41,7 @@ class Project:
             [self.pipe, "-C", self.folder, "--json", "show", at, "--limit", str(limit)],
             check=True, stdout=subprocess.PIPE, text=True,
         ).stdout
-        return json.loads(text, parse_float=Decimal)
+        return json.loads(text, parse_float=Decimal, parse_int=lambda n: -0.0 if n == "-0" else int(n))
 
 
 def by_pipe(project, name, snapshot):

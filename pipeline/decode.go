@@ -1,70 +1,105 @@
 package pipeline
 
 import (
-	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"pipe/internal/diag"
 )
 
+// What names may be. A stage's name stands in targets (stage, group@key) and names a folder of logs.
 var (
 	stageName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 	sinkName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 	tableForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_][A-Za-z0-9_-]*)+$`)
 	envName   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	duration  = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)?$`)
+	useName   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
+	duration  = regexp.MustCompile(`^(?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h|d))+$`)
+	durations = regexp.MustCompile(`([0-9.]+)(ms|s|m|h|d)`)
 )
 
 // scalar gives a scalar's text; a number or bool where text is wanted is its text as written.
 func (l *loader) scalar(v *Value, what string) (string, bool) {
+	if v.bad {
+		return "", false
+	}
 	switch v.Kind {
-	case String, Int, Float, Bool:
+	case Bool:
+		return strings.ToLower(v.Text), true
+	case String, Int, Float:
 		return v.Text, true
 	}
 	l.errorAt(v, "%s: expected text, not %s", what, describe(v))
 	return "", false
 }
 
+// filled is scalar for what must not be empty.
+func (l *loader) filled(v *Value, what string) (string, bool) {
+	s, ok := l.scalar(v, what)
+	if ok && strings.TrimSpace(s) == "" {
+		l.errorAt(v, "%s: expected text, not nothing", what)
+		return "", false
+	}
+	return s, ok
+}
+
 func (l *loader) boolean(v *Value, what string) bool {
-	if v == nil || v.Kind == Null {
+	if v == nil || v.Kind == Null || v.bad {
 		return false
 	}
 	if v.Kind != Bool {
-		l.errorAt(v, "%s: expected true or false, not %s", what, describe(v))
+		e := l.errorAt(v, "%s: expected true or false, not %s", what, describe(v))
+		switch strings.ToLower(v.Text) {
+		case "yes", "on", "y", "1", "true":
+			e.With("write true")
+		case "no", "off", "n", "0", "false":
+			e.With("write false")
+		}
 		return false
 	}
 	return strings.EqualFold(v.Text, "true")
 }
 
+// word gives one of the words; the first of them if it is none.
 func (l *loader) word(v *Value, what string, words ...string) string {
 	s, ok := l.scalar(v, what)
-	if !ok {
+	switch {
+	case !ok:
 		return words[0]
-	}
-	for _, w := range words {
-		if s == w {
-			return s
-		}
+	case slices.Contains(words, s):
+		return s
 	}
 	e := l.errorAt(v, "%s: %q is none of %s", what, s, strings.Join(words, ", "))
-	if c := diag.Closest(s, words); c != "" {
-		e.With("did you mean %s?", c)
-	}
+	suggest(e, strings.ToLower(s), words, "")
 	return words[0]
 }
 
-func (l *loader) texts(v *Value, what string) (out []string, at []*Value) {
-	if v == nil || v.Kind == Null {
-		return nil, nil
+// list gives the entries of a list; lists within it, which a template made, are flattened.
+func (l *loader) list(v *Value, what, example string) []*Value {
+	switch {
+	case v == nil || v.bad || v.Kind == Null:
+		return nil
+	case v.Kind != List:
+		l.errorAt(v, "%s: expected a list, not %s", what, describe(v)).With("%s: %s", what, example)
+		return nil
 	}
-	items := []*Value{v}
-	if v.Kind == List {
-		items = v.Items
+	var out []*Value
+	for _, x := range v.Items {
+		if x.Kind == List {
+			out = append(out, l.list(x, what, example)...)
+		} else {
+			out = append(out, x)
+		}
 	}
-	for _, x := range items {
-		if s, ok := l.scalar(x, what); ok {
+	return out
+}
+
+// texts gives the entries of a list of texts, and where each stands.
+func (l *loader) texts(v *Value, what, example string) (out []string, at []*Value) {
+	for _, x := range l.list(v, what, example) {
+		if s, ok := l.filled(x, what); ok {
 			out = append(out, s)
 			at = append(at, x)
 		}
@@ -72,6 +107,20 @@ func (l *loader) texts(v *Value, what string) (out []string, at []*Value) {
 	return out, at
 }
 
+// unique is texts for what may stand only once.
+func (l *loader) unique(v *Value, what, example string) (out []string, at []*Value) {
+	texts, places := l.texts(v, what, example)
+	for i, t := range texts {
+		if slices.Contains(out, t) {
+			l.errorAt(places[i], "%s: %s stands twice", what, t).With("remove one of them")
+			continue
+		}
+		out, at = append(out, t), append(at, places[i])
+	}
+	return out, at
+}
+
+// seconds reads a duration; a bare number is in seconds.
 func (l *loader) seconds(v *Value, what string) float64 {
 	if v == nil || v.Kind == Null {
 		return 0
@@ -80,20 +129,28 @@ func (l *loader) seconds(v *Value, what string) float64 {
 	if !ok {
 		return 0
 	}
-	m := duration.FindStringSubmatch(s)
-	if m == nil {
-		l.errorAt(v, "%s: %q is no duration", what, s).With("write it as 90s, 15m or 2h")
+	if v.Kind == Int || v.Kind == Float {
+		if n, err := strconv.ParseFloat(v.Text, 64); err == nil && n >= 0 && n < 1e12 {
+			return n
+		}
+	}
+	if !duration.MatchString(s) {
+		l.errorAt(v, "%s: %q is no duration", what, s).With("write it as 90s, 15m, 2h or 1h30m")
 		return 0
 	}
-	n, _ := strconv.ParseFloat(m[1], 64)
-	return n * map[string]float64{"ms": 0.001, "s": 1, "": 1, "m": 60, "h": 3600}[m[2]]
+	total := 0.0
+	for _, m := range durations.FindAllStringSubmatch(s, -1) {
+		n, _ := strconv.ParseFloat(m[1], 64) // the form holds
+		total += n * map[string]float64{"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}[m[2]]
+	}
+	return total
 }
 
 func (l *loader) count(v *Value, what string) int {
-	if v == nil || v.Kind == Null {
+	if v == nil || v.Kind == Null || v.bad {
 		return 0
 	}
-	n, err := strconv.Atoi(v.Text)
+	n, err := strconv.Atoi(v.Canonical())
 	if v.Kind != Int || err != nil || n < 0 {
 		l.errorAt(v, "%s: expected a whole number from 0 on, not %s", what, describe(v))
 		return 0
@@ -101,49 +158,73 @@ func (l *loader) count(v *Value, what string) int {
 	return n
 }
 
+const defaultSink = "lake"
+
+// readSinks reads the places for tables. Their texts stay as written: ${env:NAME} is the business of the machine that runs.
 func (l *loader) readSinks(v *Value) {
-	if v == nil || v.Kind == Null {
+	if v == nil || v.Kind != Map || len(v.Keys) == 0 {
+		if v != nil && v.Kind != Null {
+			l.errorAt(v, "sinks: expected a map from a sink's name to its settings, not %s", describe(v)).
+				With("leave sinks out: then there is one, %s, under .pipe", defaultSink)
+		}
 		l.graph.Sinks[defaultSink] = &Sink{
 			Name: defaultSink, Format: "iceberg", Catalog: "sql",
 			Options: map[string]string{"uri": "sqlite:.pipe/catalog.db", "warehouse": ".pipe/warehouse"}, OptionPos: map[string]diag.Pos{},
 		}
 		return
 	}
-	if v.Kind != Map || len(v.Keys) == 0 {
-		l.errorAt(v, "sinks: expected a map from a sink's name to its settings, not %s", describe(v))
-		return
-	}
 	for _, k := range v.Keys {
 		s := &Sink{Name: k.Name, Format: "iceberg", Pos: k.Pos, Options: map[string]string{}, OptionPos: map[string]diag.Pos{}}
 		l.graph.Sinks[k.Name] = s
 		if !sinkName.MatchString(k.Name) {
-			l.src.errorf(k.Pos, len(k.Name), "%q cannot be a sink's name", k.Name).With("use letters, digits, _ and -")
+			l.src.errorf(k.Pos, 0, "%q cannot be a sink's name", k.Name).With("use letters, digits, _ and -")
 		}
 		if k.Value.Kind != Map {
-			l.errorAt(k.Value, "sink %s: expected a map, not %s", k.Name, describe(k.Value))
+			l.errorAt(k.Value, "sink %s: expected a map, not %s", k.Name, describe(k.Value)).
+				With("%s: {format: iceberg, catalog: sql, uri: \"sqlite:.pipe/catalog.db\", warehouse: .pipe/warehouse}", k.Name)
 			continue
 		}
-		l.keys(k.Value, "sink "+k.Name, sinkKeys)
-		for _, o := range k.Value.Keys {
-			switch o.Name {
-			case "format":
-				s.Format = l.word(o.Value, "format of sink "+k.Name, "iceberg", "delta")
-			case "catalog":
-				s.Catalog = l.word(o.Value, "catalog of sink "+k.Name, "sql", "rest")
-			case "uri", "warehouse", "location":
-				if t, ok := l.scalar(o.Value, o.Name+" of sink "+k.Name); ok {
-					s.Options[o.Name] = t
-					s.OptionPos[o.Name] = o.Value.Pos
-				}
-			}
-		}
-		if s.Format == "iceberg" && s.Catalog == "" {
-			s.Catalog = "sql"
-		}
+		l.readSink(s, k.Value)
 	}
 }
 
-const defaultSink = "lake"
+func (l *loader) readSink(s *Sink, v *Value) {
+	l.keys(v, "in sink "+s.Name, sinkKeys)
+	for _, o := range v.Keys {
+		what := o.Name + " of sink " + s.Name
+		if t := o.Value.Text; strings.Contains(strings.ReplaceAll(t, "${env:", ""), "${") {
+			l.errorAt(o.Value, "%s: only ${env:NAME} can stand in sinks", what).With("sinks differ by machine, not by param: use ${env:NAME} or pipe.local.yaml")
+		}
+		switch o.Name {
+		case "format":
+			s.Format = l.word(o.Value, what, "iceberg", "delta", "memory")
+		case "catalog":
+			s.Catalog = l.word(o.Value, what, "sql", "rest", "glue", "hive", "hadoop")
+		case "uri", "warehouse", "location":
+			if t, ok := l.filled(o.Value, what); ok {
+				s.Options[o.Name] = t
+				s.OptionPos[o.Name] = o.Value.Pos
+			}
+		}
+	}
+	belongs := func(key, format string) {
+		if s.Format == format {
+			return
+		}
+		for _, o := range v.Keys {
+			if o.Name == key {
+				l.src.errorf(o.Pos, 0, "%s belongs to format %s; sink %s is %s", key, format, s.Name, s.Format)
+			}
+		}
+	}
+	belongs("catalog", "iceberg")
+	belongs("uri", "iceberg")
+	belongs("warehouse", "iceberg")
+	belongs("location", "delta")
+	if s.Format == "iceberg" && s.Catalog == "" {
+		s.Catalog = "sql"
+	}
+}
 
 func (l *loader) readDefaults(v *Value) {
 	l.defaults = defaults{sink: defaultSink, publish: "run"}
@@ -156,177 +237,44 @@ func (l *loader) readDefaults(v *Value) {
 		return
 	}
 	if v.Kind != Map {
-		l.errorAt(v, "defaults: expected a map, not %s", describe(v))
+		l.errorAt(v, "defaults: expected a map, not %s", describe(v)).With("defaults: {timeout: 1h}")
 		return
 	}
+	l.keys(v, "in defaults", defaultKeys)
 	v = l.x.expand(v)
-	l.keys(v, "defaults", defaultKeys)
 	if s := v.Get("sink"); s != nil {
 		l.defaults.sink = l.sink(s)
 	}
 	if p := v.Get("publish"); p != nil {
-		l.defaults.publish = l.word(p, "defaults.publish", "run", "stage")
+		l.defaults.publish = l.publish(p)
 	}
-	l.defaults.timeout = l.seconds(v.Get("timeout"), "defaults.timeout")
-	l.defaults.retries = l.count(v.Get("retries"), "defaults.retries")
+	l.defaults.timeout = l.seconds(v.Get("timeout"), "timeout")
+	l.defaults.retries = l.count(v.Get("retries"), "retries")
 	l.graph.Publish = l.defaults.publish
 }
 
-// sink gives the name of a sink that exists.
-func (l *loader) sink(v *Value) string {
-	s, ok := l.scalar(v, "sink")
-	if ok && l.graph.Sinks[s] == nil {
-		words := sortedKeys(l.graph.Sinks)
-		e := l.errorAt(v, "no sink is called %q", s)
-		if c := diag.Closest(s, words); c != "" {
-			e.With("did you mean %s?", c)
-		} else {
-			e.With("there are: %s", strings.Join(words, ", "))
-		}
+func (l *loader) publish(v *Value) string {
+	s := l.word(v, "publish", "run", "stage")
+	if s == "stage" {
+		l.errorAt(v, "publish: stage is not supported yet").With("remove it: all heads of a run move together at its end")
 	}
 	return s
 }
 
-func (l *loader) readStage(k Key) {
-	s := &Stage{Name: k.Name, Pos: k.Pos, Dir: ".", Publish: l.defaults.publish, Timeout: l.defaults.timeout, Retries: l.defaults.retries}
-	l.graph.Stages = append(l.graph.Stages, s)
-	l.graph.byName[k.Name] = s
-	if !stageName.MatchString(k.Name) {
-		l.src.errorf(k.Pos, len(k.Name), "%q cannot be a stage's name", k.Name).With("use letters, digits, _, - and dots")
+// sink gives the name of a sink that exists.
+func (l *loader) sink(v *Value) string {
+	s, ok := l.filled(v, "sink")
+	if ok && l.graph.Sinks[s] == nil {
+		words := sortedKeys(l.graph.Sinks)
+		suggest(l.errorAt(v, "no sink is called %q", s), s, words, "there are: "+strings.Join(words, ", "))
 	}
-	if k.Value.Kind != Map {
-		l.errorAt(k.Value, "stage %s: expected a map, not %s", k.Name, describe(k.Value)).With("%s: {cmd: ..., outs: [...]}", k.Name)
-		return
-	}
-	// Unknown keys first: a template that fails hides nothing.
-	l.keys(k.Value, "stage "+k.Name, stageKeys)
-	v := l.x.expand(k.Value)
-	if d := v.Get("wdir"); d != nil {
-		if t, ok := l.scalar(d, "wdir"); ok {
-			s.Dir = path.Clean(strings.ReplaceAll(t, `\`, "/"))
-			if s.Dir == ".." || strings.HasPrefix(s.Dir, "../") || path.IsAbs(s.Dir) {
-				l.errorAt(d, "wdir: %s lies outside the project", t)
-				s.Dir = "."
-			}
-		}
-	}
-	l.action(s, k, v)
-	for _, e := range v.Keys {
-		x := e.Value
-		switch e.Name {
-		case "desc":
-			s.Desc, _ = l.scalar(x, "desc")
-		case "frozen":
-			s.Frozen = l.boolean(x, "frozen")
-		case "always":
-			s.Always = l.boolean(x, "always")
-		case "timeout":
-			s.Timeout = l.seconds(x, "timeout")
-		case "retries":
-			s.Retries = l.count(x, "retries")
-		case "publish":
-			s.Publish = l.word(x, "publish", "run", "stage")
-		case "secrets":
-			s.Secrets, _ = l.texts(x, "secrets")
-		case "shell":
-			s.Shell, _ = l.texts(x, "shell")
-			if len(s.Shell) == 0 {
-				l.errorAt(x, "shell: expected a program and its flags").With("shell: [sh, -e, -c]")
-			}
-		case "env":
-			l.env(s, x)
-		case "deps":
-			l.deps(s, x)
-		case "params":
-			l.stageParams(s, x)
-		case "outs":
-			l.outs(s, x)
-		}
-	}
-	if s.Publish == "stage" {
-		l.src.errorf(k.Pos, len(k.Name), "publish: stage is not supported yet").With("remove it: all heads of a run move together at its end")
-	}
-	l.define(s, v)
+	return s
 }
 
-// action reads which of cmd, sql and use the stage has: exactly one.
-func (l *loader) action(s *Stage, k Key, v *Value) {
-	var have []string
-	for _, e := range v.Keys {
-		if e.Name == "cmd" || e.Name == "sql" || e.Name == "use" {
-			have = append(have, e.Name)
-		}
+// defaultSinkFor gives the sink of a table that names none.
+func (l *loader) defaultSinkFor(v *Value) string {
+	if l.graph.Sinks[l.defaults.sink] == nil && l.defaults.sink == defaultSink {
+		l.errorAt(v, "which sink? There are several, and none is the default").With("defaults: {sink: %s}", strings.Join(sortedKeys(l.graph.Sinks), " or "))
 	}
-	if len(have) != 1 {
-		for _, reserved := range []string{"foreach", "matrix", "do"} {
-			if v.Get(reserved) != nil {
-				return // said already
-			}
-		}
-		msg := "stage %s has no cmd, sql or use, expected one of them"
-		if len(have) > 1 {
-			msg = "stage %s has " + strings.Join(have, " and ") + ", expected only one of them"
-		}
-		l.src.errorf(k.Pos, len(k.Name), msg, s.Name)
-		if len(have) == 0 {
-			return
-		}
-	}
-	x := v.Get(have[0])
-	switch have[0] {
-	case "cmd":
-		s.Kind = "cmd"
-		texts, at := l.texts(x, "cmd")
-		for i, t := range texts {
-			if strings.TrimSpace(t) == "" {
-				l.errorAt(at[i], "cmd: expected a command, not nothing")
-			}
-			s.Cmd = append(s.Cmd, t)
-			s.CmdPos = append(s.CmdPos, at[i].Pos)
-		}
-		if x.Kind == Null || x.Kind == List && len(x.Items) == 0 {
-			l.errorAt(x, "cmd: expected a command, not nothing")
-		}
-	case "sql":
-		s.Kind = "sql"
-		s.SQL, _ = l.scalar(x, "sql")
-		for _, e := range v.Keys {
-			if e.Name == "sql" {
-				l.src.errorf(e.Pos, 3, "sql is not supported yet").With("use cmd, or a Go stage with use")
-			}
-		}
-	case "use":
-		s.Kind, _ = l.scalar(x, "use")
-		if w := v.Get("with"); w != nil && w.Kind != Null {
-			if w.Kind != Map {
-				l.errorAt(w, "with: expected a map, not %s", describe(w))
-			} else {
-				s.With = w
-			}
-		}
-	}
-	if w := v.Get("with"); w != nil && have[0] != "use" {
-		l.errorAt(w, "with belongs to use; stage %s has %s", s.Name, have[0])
-	}
-	if sh := v.Get("shell"); sh != nil && have[0] != "cmd" {
-		l.errorAt(sh, "shell belongs to cmd; stage %s has %s", s.Name, have[0])
-	}
-}
-
-func (l *loader) env(s *Stage, v *Value) {
-	if v.Kind != Map {
-		l.errorAt(v, "env: expected a map, not %s", describe(v)).With("env: {NAME: value}; NAME: alone takes the caller's")
-		return
-	}
-	for _, k := range v.Keys {
-		if !envName.MatchString(k.Name) {
-			l.src.errorf(k.Pos, len(k.Name), "%q cannot be the name of a variable", k.Name).With("use letters, digits and _")
-			continue
-		}
-		if k.Value.Kind == Null {
-			s.Env = append(s.Env, EnvVar{Name: k.Name, Inherit: true})
-		} else if t, ok := l.scalar(k.Value, "env "+k.Name); ok {
-			s.Env = append(s.Env, EnvVar{Name: k.Name, Value: t})
-		}
-	}
+	return l.defaults.sink
 }

@@ -14,22 +14,26 @@ type keyDef struct {
 	later bool // reserved: using it is an error today
 }
 
-// form is what a key takes, as JSON Schema says it. Values may be templates, so a string is always possible where a number is.
+// form is what a key takes, as JSON Schema says it. A template may stand for any value.
 type form map[string]any
 
 var (
-	textForm    = form{"type": []string{"string", "number", "boolean"}}
-	boolForm    = form{"type": []string{"boolean", "string"}}
-	countForm   = form{"type": []string{"integer", "string"}}
-	anyForm     = form{}
-	mapForm     = form{"type": "object"}
-	listForm    = form{"type": []string{"array", "string"}}
-	textsForm   = form{"type": []string{"array", "string"}, "items": textForm}
-	cmdForm     = form{"type": []string{"string", "array"}, "items": form{"type": "string"}}
-	durationDoc = "a duration: 90s, 15m, 2h"
+	templateForm = form{"type": "string", "pattern": `\$\{`}
+	textForm     = form{"type": []string{"string", "number", "boolean"}}
+	boolForm     = orTemplate(form{"type": "boolean"})
+	countForm    = orTemplate(form{"type": "integer", "minimum": 0})
+	anyForm      = form{}
+	mapForm      = form{"type": "object"}
+	listForm     = orTemplate(form{"type": "array"})
+	textsForm    = orTemplate(form{"type": "array", "items": textForm})
+	cmdForm      = form{"anyOf": []any{textForm, form{"type": "array", "items": textForm, "minItems": 1}}}
+	durationForm = form{"type": []string{"string", "number"}}
+	durationDoc  = "a duration: 90s, 15m, 2h, 1h30m"
 )
 
-func oneOf(words ...string) form { return form{"enum": words} }
+func orTemplate(f form) form { return form{"anyOf": []any{f, templateForm}} }
+
+func oneOf(words ...string) form { return orTemplate(form{"enum": words}) }
 
 var topKeys = []keyDef{
 	{name: "vars", form: listForm, desc: "files and maps of values for templates, beside params.yaml"},
@@ -39,21 +43,21 @@ var topKeys = []keyDef{
 }
 
 var sinkKeys = []keyDef{
-	{name: "format", form: oneOf("iceberg", "delta"), desc: "the table format"},
-	{name: "catalog", form: oneOf("sql", "rest"), desc: "the kind of catalog"},
+	{name: "format", form: oneOf("iceberg", "delta", "memory"), desc: "the table format"},
+	{name: "catalog", form: oneOf("sql", "rest", "glue", "hive", "hadoop"), desc: "the kind of catalog"},
 	{name: "uri", form: textForm, desc: "where the catalog is: sqlite:<path>"},
 	{name: "warehouse", form: textForm, desc: "the folder of the tables"},
 	{name: "location", form: textForm, desc: "the folder of Delta tables"},
-	{name: "branching", form: mapForm, desc: "table branches that follow git branches", later: true},
+	{name: "branching", desc: "table branches that follow git branches", later: true},
 }
 
 var defaultKeys = []keyDef{
 	{name: "sink", form: textForm, desc: "the sink of tables that name none"},
 	{name: "publish", form: oneOf("run", "stage"), desc: "when heads move: once at the end, or after each stage"},
-	{name: "timeout", form: textForm, desc: durationDoc},
+	{name: "timeout", form: durationForm, desc: durationDoc},
 	{name: "retries", form: countForm, desc: "attempts after a failure"},
-	{name: "memory", form: textForm, desc: "memory of queries", later: true},
-	{name: "threads", form: countForm, desc: "threads of queries", later: true},
+	{name: "memory", desc: "memory of queries", later: true},
+	{name: "threads", desc: "threads of queries", later: true},
 }
 
 var stageKeys = []keyDef{
@@ -67,20 +71,20 @@ var stageKeys = []keyDef{
 	{name: "wdir", form: textForm, desc: "the working directory; paths of the stage are relative to it"},
 	{name: "env", form: mapForm, desc: "variables: NAME: value sets it, NAME: takes the caller's; both count"},
 	{name: "secrets", form: textsForm, desc: "variables that are passed on and never counted, stored or shown"},
-	{name: "vars", form: listForm, later: true, desc: "values for the templates of this stage"},
-	{name: "foreach", form: anyForm, later: true, desc: "one stage for each item"},
-	{name: "do", form: mapForm, later: true, desc: "the stage of a foreach"},
-	{name: "matrix", form: anyForm, later: true, desc: "one stage for each combination"},
-	{name: "name", form: textForm, later: true, desc: "the names of a matrix"},
+	{name: "vars", later: true, desc: "values for the templates of this stage"},
+	{name: "foreach", later: true, desc: "one stage for each item"},
+	{name: "do", later: true, desc: "the stage of a foreach"},
+	{name: "matrix", later: true, desc: "one stage for each combination"},
+	{name: "name", later: true, desc: "the names of a matrix"},
 	{name: "frozen", form: boolForm, desc: "never run"},
 	{name: "always", form: boolForm, desc: "run each time"},
 	{name: "desc", form: textForm, desc: "shown; does not count"},
 	{name: "meta", form: anyForm, desc: "yours; does not count"},
-	{name: "timeout", form: textForm, desc: durationDoc + "; of one attempt"},
+	{name: "timeout", form: durationForm, desc: durationDoc + "; of one attempt"},
 	{name: "retries", form: countForm, desc: "attempts after a failure"},
 	{name: "shell", form: textsForm, desc: "the shell of cmd, as a list: [sh, -e, -c]"},
 	{name: "publish", form: oneOf("run", "stage"), desc: "when the heads of this stage move"},
-	{name: "checks", form: anyForm, later: true, desc: "checks of the outs"},
+	{name: "checks", later: true, desc: "checks of the outs"},
 }
 
 var depKeys = []keyDef{
@@ -90,7 +94,7 @@ var depKeys = []keyDef{
 	{name: "at", form: textForm, desc: "a snapshot id or tag: pinned"},
 	{name: "format", form: oneOf("parquet", "arrow", "csv", "jsonl"), desc: "how a cmd sees the table"},
 	{name: "columns", form: textsForm, desc: "only these columns"},
-	{name: "read", form: anyForm, later: true, desc: "only the rows that arrived"},
+	{name: "read", later: true, desc: "only the rows that arrived"},
 }
 
 var outKeys = []keyDef{
@@ -109,28 +113,42 @@ var outKeys = []keyDef{
 	{name: "desc", form: textForm, desc: "shown; does not count"},
 }
 
+var columnKeys = []keyDef{
+	{name: "type", form: textForm, desc: "long, string, decimal(18,2), ..."},
+	{name: "required", form: boolForm, desc: "NULL is no value of it"},
+	{name: "doc", form: textForm, desc: "shown; does not count"},
+}
+
 // JSONSchema gives the JSON Schema (2020-12) of pipeline.yaml, for editors. It knows keys and their forms; names, types of columns
 // and references are checked by Load alone.
 func JSONSchema() []byte {
-	item := func(keys []keyDef) map[string]any {
-		return map[string]any{"anyOf": []any{textForm, object(keys, nil)}}
+	list := func(item form) form {
+		return orTemplate(form{"type": "array", "items": item})
+	}
+	entry := func(keys []keyDef, special map[string]any) form {
+		return form{"anyOf": []any{textForm, object(keys, special)}}
 	}
 	stage := object(stageKeys, map[string]any{
-		"deps": map[string]any{"anyOf": []any{form{"type": "string"}, map[string]any{"type": "array", "items": item(depKeys)}}},
-		"outs": map[string]any{"anyOf": []any{form{"type": "string"}, map[string]any{"type": "array", "items": item(outKeys)}}},
+		"deps": list(entry(depKeys, nil)),
+		"outs": list(entry(outKeys, map[string]any{
+			"schema": form{"type": "object", "additionalProperties": form{"anyOf": []any{textForm, object(columnKeys, nil)}}},
+		})),
+		"params": list(form{"anyOf": []any{textForm, form{"type": "object", "additionalProperties": form{
+			"anyOf": []any{form{"type": "null"}, textsForm},
+		}}}}),
+		"env": form{"type": "object", "additionalProperties": form{"anyOf": []any{form{"type": "null"}, textForm}}},
 	})
-	stage["oneOf"] = []any{
-		map[string]any{"required": []string{"cmd"}}, map[string]any{"required": []string{"sql"}}, map[string]any{"required": []string{"use"}},
-	}
+	stage["oneOf"] = []any{form{"required": []string{"cmd"}}, form{"required": []string{"sql"}}, form{"required": []string{"use"}}}
 	top := object(topKeys, map[string]any{
-		"sinks":    map[string]any{"type": "object", "additionalProperties": object(sinkKeys, nil)},
+		"vars":     form{"type": "array", "items": form{"type": []string{"string", "object"}}},
+		"sinks":    form{"type": "object", "additionalProperties": object(sinkKeys, nil)},
 		"defaults": object(defaultKeys, nil),
-		"stages":   map[string]any{"type": "object", "additionalProperties": stage},
+		"stages":   form{"type": "object", "additionalProperties": stage},
 	})
 	top["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	top["title"] = "pipeline.yaml"
 	top["required"] = []string{"stages"}
-	top["patternProperties"] = map[string]any{"^x-": map[string]any{}}
+	top["patternProperties"] = form{"^x-": form{}}
 	b, err := json.MarshalIndent(top, "", "  ")
 	if err != nil {
 		panic("pipeline: plain maps do not encode: " + err.Error())
@@ -138,21 +156,21 @@ func JSONSchema() []byte {
 	return append(b, '\n')
 }
 
-func object(keys []keyDef, special map[string]any) map[string]any {
-	props := map[string]any{}
+// object is a map with known keys, those that are not supported yet left out.
+func object(keys []keyDef, special map[string]any) form {
+	props := form{}
 	for _, k := range keys {
 		if k.later {
 			continue
 		}
-		p := map[string]any{}
-		maps.Copy(p, k.form)
-		if s, ok := special[k.name].(map[string]any); ok {
+		p := maps.Clone(k.form)
+		if s, ok := special[k.name].(form); ok {
 			p = maps.Clone(s)
 		}
 		p["description"] = k.desc
 		props[k.name] = p
 	}
-	return map[string]any{"type": "object", "additionalProperties": false, "properties": props}
+	return form{"type": "object", "additionalProperties": false, "properties": props}
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -24,6 +24,8 @@ type Value struct {
 	Keys  []Key // of a Map, in file order
 	Pos   diag.Pos
 	Reads []string // the params that a template read to make this value: "data.rows in params.yaml"
+
+	bad bool // a mistake in it was reported: nothing more is said of it
 }
 
 // Key is one entry of a Map.

@@ -10,6 +10,9 @@ import (
 	"pipe/pipeline"
 )
 
+// Problems are the mistakes that Kind.Check reports, with their places: the name by which a program outside this module calls them.
+type Problems = diag.List
+
 // With reads the arguments of a stage strictly: each key by the type that it must have, with a place for every mistake. A kind asks
 // for all keys that it knows and ends with Done, which reports the keys that nobody asked for. A value of the wrong type is
 // reported and read as the default, so that one reading finds every mistake.

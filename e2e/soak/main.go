@@ -98,7 +98,15 @@ func (s *soaker) kill() error {
 	if err != nil {
 		return err
 	}
-	hit, err := s.victim.killAfter(time.Duration(s.rng.Int64N(int64(s.usual)*11/10 + 1)))
+	// Half of the kills come at any moment; the others once rows are being written, since starting up and looking around take most
+	// of the time of a run so small.
+	wait := time.Duration(s.rng.Int64N(int64(s.usual)*11/10 + 1))
+	changed := func() bool { return true }
+	if s.rng.IntN(2) == 0 {
+		wait /= 2
+		changed = func() bool { now, err := s.victim.files(); return err != nil || now != before }
+	}
+	hit, err := s.victim.killAfter(changed, wait)
 	if err != nil {
 		return err
 	}

@@ -69,8 +69,8 @@ func (p project) repro() error {
 	return err
 }
 
-// killAfter starts a run and kills it; false if it had ended by itself.
-func (p project) killAfter(wait time.Duration) (bool, error) {
+// killAfter starts a run and kills it a while after something holds; false if it had ended by itself.
+func (p project) killAfter(holds func() bool, wait time.Duration) (bool, error) {
 	var stderr bytes.Buffer
 	cmd := p.command("repro")
 	cmd.Stderr = &stderr
@@ -78,11 +78,9 @@ func (p project) killAfter(wait time.Duration) (bool, error) {
 	if err := cmd.Start(); err != nil {
 		return false, err
 	}
-	time.Sleep(wait)
-	if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return false, err
-	}
-	err := cmd.Wait()
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	err := killWhen(cmd.Process, ended, holds, wait)
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
@@ -93,15 +91,35 @@ func (p project) killAfter(wait time.Duration) (bool, error) {
 	return false, fmt.Errorf("a run that was to be killed failed by itself: %w\n%s", err, stderr.String())
 }
 
+// killWhen kills and gives how the process ended, which it may do before.
+func killWhen(process *os.Process, ended <-chan error, holds func() bool, wait time.Duration) error {
+	for !holds() {
+		select {
+		case err := <-ended:
+			return err
+		case <-time.After(time.Millisecond):
+		}
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(wait):
+	}
+	if err := process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return <-ended
+}
+
 // state is all that must be equal in the two projects.
 type state struct {
-	lock   string            // without snapshot ids
+	lock   string            // without ids of snapshots and runs
 	status string            // likewise
 	tables map[string]string // the rows as JSON, sorted
 	rows   int
 }
 
-var ids = regexp.MustCompile(`(?m)("?snapshot"?: *)"[0-9]+"`)
+var ids = regexp.MustCompile(`("?snapshot"?: *)"[0-9]+"|("head_by": ").*"`)
 
 func (p project) state() (state, error) {
 	s := state{tables: map[string]string{}}
@@ -109,12 +127,12 @@ func (p project) state() (state, error) {
 	if err != nil {
 		return s, err
 	}
-	s.lock = ids.ReplaceAllString(string(lock), "${1}...")
+	s.lock = ids.ReplaceAllString(string(lock), "${1}${2}...")
 	status, err := p.output("--json", "status")
 	if err != nil {
 		return s, err
 	}
-	s.status = ids.ReplaceAllString(string(status), "${1}...")
+	s.status = ids.ReplaceAllString(string(status), "${1}${2}...")
 	for _, table := range []string{"prod.events", "prod.events_by_type"} {
 		rows, err := p.rows(table)
 		if err != nil {

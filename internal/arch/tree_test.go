@@ -112,7 +112,7 @@ func skip(fsys fs.FS, p, name string) error {
 	if p == "." {
 		return nil
 	}
-	if strings.HasPrefix(name, ".") || name == "testdata" || name == "bin" || p == "bench/work" {
+	if strings.HasPrefix(name, ".") || name == "testdata" || name == "bin" {
 		return fs.SkipDir
 	}
 	if _, err := fs.Stat(fsys, path.Join(p, "go.mod")); err == nil {

@@ -102,8 +102,8 @@ func (a *app) define() (*definition, error) {
 	}
 	d.graph, err = pipeline.Load(os.DirFS(l.Root), repo.PipelineFile)
 	add(err)
-	if d.graph != nil && err == nil {
-		list = append(list, stages.Check(d.graph, a.kinds)...)
+	if d.graph != nil {
+		list = append(list, unspoilt(d.graph, list, stages.Check(d.graph, a.kinds))...)
 	}
 	d.lock, err = run.ReadLock(l.Root)
 	add(err)
@@ -116,6 +116,7 @@ func (a *app) define() (*definition, error) {
 		}
 	}
 	if err := list.Err(); err != nil {
+		quoteLines(l.Root, list)
 		return nil, err
 	}
 	if other != nil {
@@ -125,6 +126,49 @@ func (a *app) define() (*definition, error) {
 		_ = view.Warnings(a.env.Stderr, a.errStyle(), d.graph.Warn)
 	}
 	return d, nil
+}
+
+// unspoilt leaves out what a kind of stage finds wrong with a stage that has mistakes already: what could not be read would be
+// reported as missing.
+func unspoilt(g *pipeline.Graph, known, found diag.List) diag.List {
+	spoilt := map[string]bool{}
+	for _, e := range known {
+		in := ""
+		for _, s := range g.Stages {
+			if s.Pos.File == e.Pos.File && s.Pos.Line <= e.Pos.Line {
+				in = s.Name
+			}
+		}
+		spoilt[in] = true
+	}
+	var out diag.List
+	for _, e := range found {
+		if !spoilt[e.Stage] {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// quoteLines gives mistakes whose finder saw only the place the source line that belongs to it.
+func quoteLines(root string, list diag.List) {
+	lines := map[string][]string{}
+	for _, e := range list {
+		file := e.Pos.File
+		if e.Line != "" || e.Pos.Line == 0 || file == "" || !filepath.IsLocal(file) {
+			continue
+		}
+		if _, ok := lines[file]; !ok {
+			data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
+			if err != nil {
+				data = nil
+			}
+			lines[file] = strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")
+		}
+		if n := e.Pos.Line; n <= len(lines[file]) {
+			e.Line = lines[file][n-1]
+		}
+	}
 }
 
 // names gives the stages' names, in the graph's order.

@@ -25,8 +25,9 @@ func TestMain(m *testing.M) {
 //	exits N COMMAND...        runs a command and wants exit status N
 //	json FILE PATH VALUE      wants a value in a JSON file (or stdout): json stdout stages.0.status stale
 //	lines FILE N              wants N lines
+//	rows TABLE N, cell TABLE COLUMN VALUE, snapshots TABLE N, foreign append|compact|rollback TABLE: see tables_test.go
 //
-// -update rewrites what cmp compares with.
+// PIPE_UPDATE_SCRIPTS=1 rewrites what cmp compares with.
 func TestScripts(t *testing.T) {
 	home := t.TempDir()
 	config := "[init]\n\tdefaultBranch = main\n[user]\n\tname = a\n\temail = a@example.org\n[advice]\n\tdetachedHead = false\n"
@@ -51,6 +52,11 @@ func TestScripts(t *testing.T) {
 			"exits": exits,
 			"json":  jsonValue,
 			"lines": lines,
+
+			"rows":      tableRows,
+			"cell":      tableCell,
+			"snapshots": tableSnapshots,
+			"foreign":   foreign,
 		},
 	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pipe/internal/diag"
 	"pipe/internal/repo"
 	"pipe/internal/view"
 )
@@ -25,6 +26,7 @@ func (a *app) runValidate() error {
 	}
 	defer func() { _ = d.git.Close() }()
 	if _, err := a.sinkOptions(d); err != nil {
+		quoteLines(d.layout.Root, diag.All(err))
 		return err
 	}
 	if a.json {

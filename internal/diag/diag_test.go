@@ -90,6 +90,8 @@ func TestClosest(t *testing.T) {
 		{"equally near takes the first by name", "decs", "deps"},
 		{"nothing near", "schedule", ""},
 		{"empty", "", ""},
+		{"one letter", "x", ""},
+		{"the word itself", "outs", "outs"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := diag.Closest(c.word, words); got != c.want {

@@ -3,11 +3,12 @@ package diag
 import "sort"
 
 // Closest gives the candidate that a misspelt word most likely meant, or "" if none is near.
-// Near is a Damerau-Levenshtein distance (optimal string alignment) of at most a third of the word's length, and at least one.
+// Near is a Damerau-Levenshtein distance (optimal string alignment) of at most a third of the word's length, and at least one; a word
+// of one letter has nothing near.
 func Closest(word string, candidates []string) string {
 	sorted := append([]string(nil), candidates...)
 	sort.Strings(sorted)
-	limit := max(1, len(word)/3)
+	limit := max(min(1, len(word)-1), len(word)/3)
 	best, found := limit+1, ""
 	for _, c := range sorted {
 		if d := distance(word, c); d < best {

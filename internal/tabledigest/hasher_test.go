@@ -54,6 +54,10 @@ func TestWidthsAndVariantsDoNotCount(t *testing.T) {
 			{arrow.FixedWidthTypes.Date32, []any{"0", "-1", "20454", nil}},
 			{arrow.FixedWidthTypes.Date64, []any{"0", "-86400000", "1767225600000", nil}},
 		},
+		"dates and times round down": {
+			{arrow.StructOf(arrow.Field{Name: "d", Type: arrow.FixedWidthTypes.Date32}, arrow.Field{Name: "t", Type: unit(arrow.Microsecond, "")}), []any{map[string]any{"d": "-1", "t": "-1"}}},
+			{arrow.StructOf(arrow.Field{Name: "d", Type: arrow.FixedWidthTypes.Date64}, arrow.Field{Name: "t", Type: unit(arrow.Nanosecond, "")}), []any{map[string]any{"d": "-1", "t": "-1"}}},
+		},
 		"time": {
 			{arrow.FixedWidthTypes.Time64us, []any{"0", "3000000", nil}},
 			{arrow.FixedWidthTypes.Time64ns, []any{"0", "3000000000", nil}},

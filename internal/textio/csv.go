@@ -22,15 +22,15 @@ type cell struct {
 // csvDialect is how records are written.
 type csvDialect struct {
 	delimiter byte
-	quote     byte // 0: none
-	nulls     map[string]bool
+	quote     byte       // 0: none
+	nulls     *nullWords // nil: the empty field
 	// nullQuoted says that words in quotes mean NULL too.
 	nullQuoted bool
 	stops      [256]bool // the bytes that may not stand in a field without quotes
 }
 
 func dialectOf(o Options) csvDialect {
-	d := csvDialect{delimiter: byte(o.Delimiter), nulls: words(o.Null), nullQuoted: o.NullQuoted}
+	d := csvDialect{delimiter: byte(o.Delimiter), nulls: newNullWords(o.Null), nullQuoted: o.NullQuoted}
 	d.stops[d.delimiter], d.stops['\n'], d.stops['\r'] = true, true, true
 	if o.Quote != NoQuote {
 		d.quote = byte(o.Quote)
@@ -124,7 +124,7 @@ func (d *csvDialect) isNull(x cell, value []byte) bool {
 	if d.nulls == nil {
 		return len(value) == 0
 	}
-	return d.nulls[string(value)]
+	return d.nulls.has(value)
 }
 
 // blank tells whether a line has nothing at all on it.

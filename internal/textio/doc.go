@@ -10,7 +10,8 @@
 //	boolean      true, false; also True, TRUE
 //	int, long    digits with an optional sign; a fraction of zeros is allowed (1.0)
 //	float,double decimal digits, fraction, exponent; NaN, Infinity, -Infinity; written as the shortest text that reads back
-//	decimal      decimal digits, exact; more digits than the type has are an error, unless they are zeros
+//	decimal      decimal digits, exact; more digits than the type has are an error, unless they are zeros; in JSON a number, or
+//	             text where the type has more than 15 digits, since most readers make doubles of numbers
 //	date         2025-01-02; years beyond 0000 to 9999 have a sign: -0044-03-15, +12025-01-02
 //	time         03:04:05.000006; seconds and fraction may be left out; finer than a microsecond is an error, unless zeros
 //	timestamp    2025-01-02 03:04:05.000006, or with a T; a date alone is its midnight; a zone is an error
@@ -28,7 +29,7 @@
 //
 // # JSON lines
 //
-// One object a line, blank lines skipped. A key that is missing is NULL; one that stands twice is an error. Numbers keep every
+// One object a line, blank lines skipped. A number may stand as text in quotes. A key that is missing is NULL; one that stands twice is an error. Numbers keep every
 // digit. A column of type string takes any JSON value: what is not a string is kept as its source text.
 //
 // # Inference

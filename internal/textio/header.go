@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"pipe/internal/diag"
 	"pipe/pipeline/schema"
@@ -173,10 +174,9 @@ func (r *Reader) head(f *csvFile) error {
 
 // missing gives the names of declared columns that a header lacks.
 func missing(declared []schema.Field, have []string) []string {
-	in := words(have)
 	var out []string
 	for _, x := range declared {
-		if !in[x.Name] {
+		if !slices.Contains(have, x.Name) {
 			out = append(out, x.Name)
 		}
 	}

@@ -197,8 +197,6 @@ type shape struct {
 	names   []string // of an object's keys, in the order in which they first came
 	fields  map[string]*shape
 	element *shape
-	count   int // objects so far
-	stamp   int // the last object of the parent that had this key
 }
 
 // place is where in the file a value stands.
@@ -271,13 +269,11 @@ func (f *jsonFile) infer(c *chunk) (*shape, error) {
 }
 
 func (j *jsonText) shapeOfObject(c *chunk, s *shape, declared map[string]bool) *jsonFault {
-	s.count++
 	return j.object(func(key []byte, at int) *jsonFault {
-		k := s.key(key)
-		if k.stamp == s.count {
-			return &jsonFault{off: at, width: j.at - at, msg: fmt.Sprintf("the key %s stands twice in one object", quoted(key)), hint: "take one out"}
+		if len(key) == 0 {
+			return &jsonFault{off: at, width: j.at - at, msg: "a key without a name cannot be a column", hint: "give it a name, or declare the columns"}
 		}
-		k.stamp = s.count
+		k := s.key(key)
 		skip := declared[string(key)]
 		if err := j.colon(); err != nil {
 			return err
@@ -307,7 +303,7 @@ func (j *jsonText) shapeOf(c *chunk, s *shape) *jsonFault {
 		if err != nil {
 			return err
 		}
-		if !j.nulls[string(text)] {
+		if !j.nulls.has(text) {
 			s.add(c, start, classifyTime(text))
 		}
 		return nil

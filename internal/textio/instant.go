@@ -210,11 +210,8 @@ func takeTimestamp(s []byte) (micros int64, zone bool, p problem) {
 	if days < -maxDays || days >= maxDays {
 		return 0, false, outside
 	}
-	if days < 0 { // the first day has begun before the first microsecond that fits
-		days, inDay = days+1, inDay-dayMicros
-	}
 	if micros = days*dayMicros + inDay; days > 0 && micros < 0 || days < 0 && micros > 0 {
-		return 0, false, outside
+		return 0, false, outside // it wrapped around
 	}
 	return micros, zone, ""
 }

@@ -11,7 +11,7 @@ import (
 // jsonFile is a file of JSON lines whose columns are known.
 type jsonFile struct {
 	fields []schema.Field
-	nulls  map[string]bool
+	nulls  *nullWords
 }
 
 // each calls object for each line of a chunk that is not blank, at the brace that opens it.

@@ -204,7 +204,7 @@ func TestOtherWriters(t *testing.T) {
 	if err := WriteJSONL(&ours, as, batches(python...)); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"b":false,"i":-2147483648,"l":-9223372036854775808,"f":-3.4028235e+38,"d":5e-324,"n":-0.0000000001,"day":"1582-10-15",` +
+	want := `{"b":false,"i":-2147483648,"l":-9223372036854775808,"f":-3.4028235e+38,"d":5e-324,"n":"-0.0000000001","day":"1582-10-15",` +
 		`"t":"23:59:59.999999","ts":"1970-01-01 00:00:00","tz":"2000-01-01 11:29:59.999999Z","s":"two\nlines\r\nhere",` +
 		`"u":"ffffffff-ffff-ffff-ffff-ffffffffffff","list":[],"st":{"x":null,"y":""}}`
 	if d := cmp.Diff(want, strings.Split(ours.String(), "\n")[1]); d != "" {

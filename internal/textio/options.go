@@ -74,3 +74,36 @@ func extension(name string) string {
 	}
 	return ""
 }
+
+// nullWords are the words that mean NULL. Nearly every value is asked for, and most are told apart by their first byte.
+type nullWords struct {
+	words  map[string]bool
+	starts [256]bool
+	empty  bool
+}
+
+// newNullWords gives nil for nil, which has no words.
+func newNullWords(list []string) *nullWords {
+	if list == nil {
+		return nil
+	}
+	w := &nullWords{words: make(map[string]bool, len(list))}
+	for _, x := range list {
+		if x == "" {
+			w.empty = true
+			continue
+		}
+		w.words[x], w.starts[x[0]] = true, true
+	}
+	return w
+}
+
+func (w *nullWords) has(s []byte) bool {
+	switch {
+	case w == nil:
+		return false
+	case len(s) == 0:
+		return w.empty
+	}
+	return w.starts[s[0]] && w.words[string(s)]
+}

@@ -187,7 +187,7 @@ func survey[T any](r *Reader, look func(*chunk) (T, error), merge func(T)) error
 }
 
 func (r *Reader) openJSONL(in io.Reader) error {
-	f := &jsonFile{fields: r.opts.Columns.Fields, nulls: words(r.opts.Null)}
+	f := &jsonFile{fields: r.opts.Columns.Fields, nulls: newNullWords(r.opts.Null)}
 	if r.opts.infer() {
 		twice, start, close, err := again(in, r.name, r.opts)
 		if err != nil {
@@ -245,17 +245,6 @@ func (r *Reader) lacking(x schema.Field, have []string) *diag.Error {
 		e.Hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	return e
-}
-
-func words(list []string) map[string]bool {
-	if list == nil {
-		return nil
-	}
-	m := make(map[string]bool, len(list))
-	for _, w := range list {
-		m[w] = true
-	}
-	return m
 }
 
 func (o Options) infer() bool { return o.Infer || len(o.Columns.Fields) == 0 }

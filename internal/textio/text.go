@@ -1,6 +1,7 @@
 package textio
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -153,12 +154,13 @@ func appendFloat(dst []byte, f float64, size int) []byte {
 	case math.IsInf(f, -1):
 		return append(dst, "-Infinity"...)
 	}
+	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+		return strconv.AppendFloat(dst, f, 'e', -1, size)
+	}
 	start := len(dst)
-	dst = strconv.AppendFloat(dst, f, 'g', -1, size)
-	for _, c := range dst[start:] {
-		if c == '.' || c == 'e' {
-			return dst
-		}
+	dst = strconv.AppendFloat(dst, f, 'f', -1, size)
+	if bytes.IndexByte(dst[start:], '.') >= 0 {
+		return dst
 	}
 	return append(dst, '.', '0')
 }
@@ -176,6 +178,9 @@ func appendUUID(dst, u []byte) []byte {
 
 // jsonOf gives how the values of an array are written as JSON, NULL too.
 func jsonOf(a arrow.Array) (writeFunc, error) {
+	if a.DataType().ID() == arrow.NULL { // such an array has no validity bits, and says of none that it is NULL
+		return plain(func(dst []byte, _ int) []byte { return append(dst, "null"...) }), nil
+	}
 	f, err := jsonValueOf(a)
 	if err != nil {
 		return nil, err
@@ -221,12 +226,19 @@ func jsonValueOf(a arrow.Array) (writeFunc, error) {
 		return nil, err
 	}
 	switch a.DataType().ID() {
-	case arrow.BOOL, arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64,
-		arrow.DECIMAL32, arrow.DECIMAL64, arrow.DECIMAL128:
+	case arrow.BOOL, arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64:
 		return f, nil
+	case arrow.DECIMAL32, arrow.DECIMAL64, arrow.DECIMAL128:
+		if a.DataType().(arrow.DecimalType).GetPrecision() <= doubleDigits {
+			return f, nil
+		}
 	}
 	return quotedJSON(f), nil
 }
+
+// doubleDigits is how many digits of any decimal number a double keeps. Most readers of JSON make doubles of its numbers, so that
+// decimals of more digits are written as text.
+const doubleDigits = 15
 
 // numberOrText: JSON has no NaN and no infinity; they are written as text.
 func numberOrText(f writeFunc, value func(int) float64) writeFunc {

@@ -52,11 +52,9 @@ func Outs(g *pipeline.Graph, selected map[string]bool) *Drawing {
 			if !selected[up] {
 				continue
 			}
-			for _, out := range g.Stage(up).Outs {
-				if reads(s, out) {
-					for _, o := range own {
-						d.edge(outName(out), o)
-					}
+			for _, out := range readOf(s, g.Stage(up)) {
+				for _, o := range own {
+					d.edge(out, o)
 				}
 			}
 		}
@@ -82,6 +80,20 @@ func outName(o pipeline.Out) string {
 	return plan.TableKey{Sink: o.Sink, Table: o.Table}.String()
 }
 
+// readOf gives the outs of up that s reads; all of them where the deps do not tell which.
+func readOf(s, up *pipeline.Stage) []string {
+	var names []string
+	for _, o := range up.Outs {
+		if reads(s, o) {
+			names = append(names, outName(o))
+		}
+	}
+	if names == nil {
+		return outNames(up)
+	}
+	return names
+}
+
 // reads reports whether a dep of the stage is the out, lies inside it, or holds it.
 func reads(s *pipeline.Stage, o pipeline.Out) bool {
 	for _, d := range s.Deps {
@@ -101,8 +113,8 @@ func reads(s *pipeline.Stage, o pipeline.Out) bool {
 	return false
 }
 
-// matches reports whether a pattern names the out, or something that may lie inside it. Alternatives in braces are taken for
-// anything: an edge too many in a drawing does no harm, and the graph itself says whether the stages are connected.
+// matches reports whether a pattern names the out, or something inside it. Alternatives in braces are taken for anything: whether the
+// stages are connected at all was decided by the graph.
 func matches(pattern, out []string) bool {
 	switch {
 	case len(out) == 0:
@@ -110,7 +122,7 @@ func matches(pattern, out []string) bool {
 	case len(pattern) == 0:
 		return false
 	case pattern[0] == "**":
-		return matches(pattern[1:], out) || matches(pattern, out[1:])
+		return matches(pattern[1:], out) || len(out) > 1 && matches(pattern, out[1:])
 	case !strings.Contains(pattern[0], "{"):
 		if ok, err := path.Match(pattern[0], out[0]); err != nil || !ok {
 			return false

@@ -60,6 +60,12 @@ func (s *screen) text() string {
 	return strings.Join(s.lines, "\n") + "\n"
 }
 
+func (s *screen) drawings() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.writes
+}
+
 func finished(stage string, o run.Outcome, rows, added int64, seconds float64) run.Event {
 	return run.Event{Kind: run.EventFinished, Stage: stage, Seconds: seconds, Result: &run.StageResult{
 		Name: stage, Outcome: o, Outs: []run.OutResult{{Out: lockfile.Out{Table: "p." + stage, Sink: "lake", Rows: rows}, Added: added}},
@@ -130,16 +136,16 @@ func TestLiveLines(t *testing.T) {
 		for i := range 1000 {
 			p.Event(run.Event{Kind: run.EventProgress, Stage: "events", Rows: int64(i) * 1000})
 		}
-		if s.writes > 2 {
-			t.Errorf("%d drawings at one instant", s.writes)
+		if n := s.drawings(); n > 2 {
+			t.Errorf("%d drawings at one instant", n)
 		}
 		time.Sleep(time.Second + time.Millisecond)
 		want(t, s.text(), `
 events  running  999000 rows  999k rows/s  1.0s
 b       running  1.0s
 `)
-		if s.writes > 12 {
-			t.Errorf("%d drawings in a second", s.writes)
+		if n := s.drawings(); n > 12 {
+			t.Errorf("%d drawings in a second", n)
 		}
 		p.Event(finished("b", run.Ran, 1, 0, 1))
 		want(t, s.text(), "b       ran      1 row  1.0s\n") // drawn again with the next tick
@@ -171,8 +177,8 @@ s2  running  0.1s
 and 6 more
 `)
 		p.Close()
-		if len(s.lines) != 0 {
-			t.Errorf("left on the screen: %q", s.lines)
+		if left := s.text(); left != "\n" {
+			t.Errorf("left on the screen: %q", left)
 		}
 	})
 }

@@ -33,11 +33,6 @@ func pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-diag.Columns(text)))
 }
 
-// padLeft is pad for what stands at the right, as numbers do.
-func padLeft(text string, width int) string {
-	return strings.Repeat(" ", max(0, width-diag.Columns(text))) + text
-}
-
 // cut shortens text to a width in display columns, with an ellipsis for what is gone.
 func cut(text string, width int) string {
 	if diag.Columns(text) <= width {

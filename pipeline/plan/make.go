@@ -24,7 +24,10 @@ func (w *World) Make(sel Selection) *Plan {
 			if st.Done != w.Lock.Stages[name] {
 				x.Entries[name] = st.Done
 			}
-		case UpToDate, Frozen, Diverged:
+		case Diverged:
+			// What would be missing below it is not the point: the run stops here.
+			x.Unknown[name] = x.entry(name) == nil
+		case UpToDate, Frozen:
 		}
 	}
 	return p

@@ -16,7 +16,7 @@ import (
 // pins, lock, journal removed, run ref dropped.
 func (a *attempt) publish(ctx context.Context) ([]MoveInfo, error) {
 	ctx = context.WithoutCancel(ctx)
-	before := heads(a.w)
+	before := a.heads
 	if len(a.touched) > 0 || a.hasTables() {
 		if err := a.p.lookAtTables(ctx, a.w); err != nil {
 			return nil, err

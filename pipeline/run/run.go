@@ -16,6 +16,7 @@ import (
 	"pipe/lockfile"
 	"pipe/pipeline"
 	"pipe/pipeline/plan"
+	"pipe/sinks"
 )
 
 // tries is how often a run decides again after another writer moved a table first.
@@ -33,6 +34,7 @@ type attempt struct {
 	save    *saver
 	emit    func(Event)
 	rev     func() string
+	heads   map[plan.TableKey]sinks.SnapshotID // as the decisions of this attempt saw them
 
 	mu      sync.Mutex // guards what follows
 	w       *plan.World
@@ -152,7 +154,7 @@ func (p *Project) attempt(ctx context.Context, opts Options, sel plan.Selection,
 	}
 	a := &attempt{
 		p: p, opts: opts, id: res.Run, sel: sel, save: newSaver(p.Root, lock.Clone(), p.Now), emit: emit, rev: rev, w: w,
-		ran: map[string]bool{}, touched: map[plan.TableKey]bool{}, threads: runtime.GOMAXPROCS(0),
+		ran: map[string]bool{}, touched: map[plan.TableKey]bool{}, threads: runtime.GOMAXPROCS(0), heads: heads(w),
 	}
 	if p.ID != nil {
 		if a.project, err = p.ID(); err != nil {

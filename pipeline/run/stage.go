@@ -499,9 +499,28 @@ func (a *attempt) commit(ctx context.Context, step *plan.Step, outs []*tableOut,
 		e.Outs = append(e.Outs, out)
 	}
 	e.Sort()
+	if err := a.see(ctx, step); err != nil {
+		return nil, "", nil, err
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.w.KeepIDs(step, e), outcome, added, nil
+}
+
+// see looks at the stage's tables again, so that what hangs below finds the snapshots that were just staged.
+func (a *attempt) see(ctx context.Context, step *plan.Step) error {
+	for _, o := range step.Outs {
+		got, err := a.p.Catalogs[o.Key.Sink].Observe(ctx, []string{o.Key.Table})
+		if err != nil {
+			return environment(err, "look at "+o.Key.String())
+		}
+		a.mu.Lock()
+		if t := got[o.Key.Table]; t != nil {
+			a.w.Tables[o.Key] = t
+		}
+		a.mu.Unlock()
+	}
+	return nil
 }
 
 // base gives the content that an append adds to; it is read where no stamp tells.

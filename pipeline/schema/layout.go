@@ -188,6 +188,9 @@ func (s SortField) String() string {
 func quoteColumn(name string) string {
 	parts := strings.Split(name, ".")
 	for i := range parts {
+		if parts[i] == "" {
+			return quoteName(name)
+		}
 		parts[i] = quoteName(parts[i])
 	}
 	return strings.Join(parts, ".")

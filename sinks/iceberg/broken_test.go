@@ -51,7 +51,7 @@ func TestWarehouseIsAFile(t *testing.T) {
 	if err == nil {
 		_, err = write(t, c, people(t), sinks.Base{Run: "r1"}, row(1))
 	}
-	wantBroken(t, err, l.warehouse())
+	wantBroken(t, err, ".pipe/warehouse")
 }
 
 func TestCatalogIsNoDatabase(t *testing.T) {
@@ -69,10 +69,10 @@ func TestCatalogIsNoDatabase(t *testing.T) {
 			if err == nil {
 				_, err = c.Observe(t.Context(), []string{"prod.people"})
 			}
-			wantBroken(t, err, db)
+			wantBroken(t, err, ".pipe/catalog.db")
 			if c != nil {
 				_, err = write(t, c, people(t), sinks.Base{Run: "r1"}, row(1))
-				wantBroken(t, err, db)
+				wantBroken(t, err, ".pipe/catalog.db")
 			}
 			if now, err := os.ReadFile(db); err != nil || string(now) != content {
 				t.Error("the file was changed")
@@ -99,7 +99,7 @@ func TestTableFilesAreGone(t *testing.T) {
 	}
 	defer func() { _ = again.Close() }()
 	_, err = again.Observe(t.Context(), []string{"prod.people"})
-	wantBroken(t, err, "prod.people", l.warehouse())
+	wantBroken(t, err, "prod.people")
 	if err := os.Rename(l.warehouse()+".old", l.warehouse()); err != nil {
 		t.Fatal(err)
 	}
@@ -112,30 +112,41 @@ func TestTableFilesAreGone(t *testing.T) {
 func TestDamagedCacheIsAMiss(t *testing.T) {
 	l := newLake(t)
 	s := stage(t, l.open(t), people(t), sinks.Base{Run: "r1"}, row(1))
-	look(t, l.open(t), "prod.people")
+	c := l.open(t)
+	look(t, c, "prod.people")
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
 	cached := files(t, l.options().CacheDir, "")
 	if len(cached) == 0 {
 		t.Fatal("nothing was cached")
 	}
-	for _, damage := range []func([]byte) []byte{
-		func(b []byte) []byte { return nil },
-		func(b []byte) []byte { return b[:len(b)/2] },
-		func(b []byte) []byte { b[len(b)/2] ^= 0xff; return b },
-		func(b []byte) []byte { return append(b, b...) },
+	for name, damage := range map[string]func([]byte) []byte{
+		"empty":      func([]byte) []byte { return nil },
+		"cut":        func(b []byte) []byte { return b[:len(b)/2] },
+		"a bit off":  func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
+		"twice":      func(b []byte) []byte { return append(b, b...) },
+		"other file": func([]byte) []byte { return []byte("#!/bin/sh\n") },
 	} {
-		for _, f := range cached {
-			path := filepath.Join(l.options().CacheDir, f)
-			b, err := os.ReadFile(path)
-			if err != nil {
+		t.Run(name, func(t *testing.T) {
+			for _, f := range cached {
+				path := filepath.Join(l.options().CacheDir, f)
+				b, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, damage(b), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			again := l.open(t)
+			if id := look(t, again, "prod.people").Head(sinks.RunRef("r1")); id != s.ID {
+				t.Errorf("run ref %q, want %q", id, s.ID)
+			}
+			if err := again.Close(); err != nil { // which makes a good one again
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(path, damage(b), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if id := look(t, l.open(t), "prod.people").Head(sinks.RunRef("r1")); id != s.ID {
-			t.Errorf("run ref %q, want %q", id, s.ID)
-		}
+		})
 	}
 }
 

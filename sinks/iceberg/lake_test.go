@@ -104,6 +104,36 @@ func (l lake) metadata(t testing.TB, name string) map[string]any {
 	return m
 }
 
+// dataFiles reads the newest snapshot's manifests, taking every location as it stands, and gives the data files that they name.
+func dataFiles(t testing.TB, metadata map[string]any) []string {
+	t.Helper()
+	open := func(location string) *os.File {
+		f, err := os.Open(strings.TrimPrefix(location, "file://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = f.Close() })
+		return f
+	}
+	snapshots := metadata["snapshots"].([]any)
+	newest := snapshots[len(snapshots)-1].(map[string]any)
+	manifests, err := ice.ReadManifestList(open(newest["manifest-list"].(string)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, m := range manifests {
+		entries, err := ice.ReadManifest(m, open(m.FilePath()), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			out = append(out, e.DataFile().FilePath())
+		}
+	}
+	return out
+}
+
 // files lists what lies under a folder, relative to it.
 func files(t testing.TB, dir, suffix string) []string {
 	t.Helper()

@@ -105,7 +105,7 @@ func (g *given) fails(t *testing.T) *diag.Error {
 }
 
 func TestWhatACommandSees(t *testing.T) {
-	g := stage(t, `printenv PIPE_ROOT PIPE_STAGE PIPE_RUN PIPE_PARAMS DVC_ROOT DVC_STAGE SET TAKEN SECRET; pwd; printenv NOT_SET || true; ls -A "$PIPE_OUT_A_B_C"`)
+	g := stage(t, `printenv PIPE_ROOT PIPE_STAGE PIPE_RUN PIPE_PARAMS DVC_ROOT DVC_STAGE SET TAKEN SECRET; pwd; printenv NOT_SET PIPE_OUT_OLD PIPE_IN_OLD || true; ls -A "$PIPE_OUT_A_B_C"`)
 	if err := os.Mkdir(filepath.Join(g.Root, "sub"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestWhatACommandSees(t *testing.T) {
 	g.Params = map[string]any{"report": map[string]any{"top": 3}}
 	g.Stage.Env = []pipeline.EnvVar{{Name: "SET", Value: "a b"}, {Name: "TAKEN", Inherit: true}, {Name: "NOT_SET", Inherit: true}}
 	g.Stage.Secrets = []string{"SECRET"}
-	g.Environ = append(g.Environ, "TAKEN=from the caller", "SECRET=hunter2", "SET=not this", "PIPE_ROOT=/outer", "PIPE_OUT_OLD=/outer")
+	g.Environ = append(g.Environ, "TAKEN=from the caller", "SECRET=hunter2", "SET=not this", "PIPE_ROOT=/outer", "PIPE_OUT_OLD=/outer", "PIPE_IN_OLD=/outer")
 	g.out("a.b-c")
 	err := g.do(t)
 	if err == nil || !strings.Contains(err.Error(), "made no file for table a.b-c in $PIPE_OUT_A_B_C") {
@@ -213,6 +213,21 @@ func TestALotOfOutputPassesInWholeLines(t *testing.T) {
 	}
 }
 
+func TestLinesArePassedOnWhenTheyEnd(t *testing.T) {
+	var b bytes.Buffer
+	o := &output{to: &b}
+	for _, step := range []struct{ in, seen string }{
+		{"a\nb\nc", "a\nb\n"}, {"d", "a\nb\n"}, {"\n", "a\nb\ncd\n"}, {"e", "a\nb\ncd\n"},
+	} {
+		if _, err := o.Write([]byte(step.in)); err != nil || b.String() != step.seen {
+			t.Errorf("after %q: %q, want %q (%v)", step.in, b.String(), step.seen, err)
+		}
+	}
+	if o.flush(); b.String() != "a\nb\ncd\ne" {
+		t.Errorf("at the end: %q", b.String())
+	}
+}
+
 func TestStdinIsEmpty(t *testing.T) {
 	g := stage(t, "cat; echo done")
 	g.ok(t)
@@ -268,7 +283,7 @@ func TestTimeout(t *testing.T) {
 
 // A process substitution is not waited for by bash, and its output counts.
 func TestWhatOutlivesTheShellForAMomentIsWaitedFor(t *testing.T) {
-	g := stage(t, `echo data > >(sleep 0.3; cat > late)`)
+	g := stage(t, `echo data > >(exec > late 2>&1; sleep 0.3; cat)`)
 	g.ok(t)
 	b, err := os.ReadFile(filepath.Join(g.Root, "late"))
 	if err != nil || string(b) != "data\n" {

@@ -136,12 +136,19 @@ func TestAnEmptyTableHasAFileToo(t *testing.T) {
 }
 
 func TestAProgramThatWritesIntoALentFileIsFoundOut(t *testing.T) {
-	f := parquetFile(t, filepath.Join(t.TempDir(), "a.parquet"), events, batch(t, events, `[{"id": 1}]`))
-	g := stage(t, `chmod +w "$PIPE_IN_A_B"/*; echo more >> "$PIPE_IN_A_B"/part-00000.parquet`)
-	g.in(pipeline.Dep{Table: "a.b"}, events, []string{f}, true)
-	err := g.do(t)
-	if diag.ExitOf(err) != diag.Broken || !strings.Contains(err.Error(), "the program changed a file of the table a.b: "+f) {
-		t.Errorf("got %v", err)
+	for _, c := range []struct{ name, script string }{
+		{"longer", `echo more >> "$PIPE_IN_A_B"/part-00000.parquet`},
+		{"as long as before", `printf X | dd conv=notrunc status=none of="$PIPE_IN_A_B"/part-00000.parquet`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := parquetFile(t, filepath.Join(t.TempDir(), "a.parquet"), events, batch(t, events, `[{"id": 1}]`))
+			g := stage(t, `chmod +w "$PIPE_IN_A_B"/*; `+c.script)
+			g.in(pipeline.Dep{Table: "a.b"}, events, []string{f}, true)
+			err := g.do(t)
+			if diag.ExitOf(err) != diag.Broken || !strings.Contains(err.Error(), "the program changed a file of the table a.b: "+f) {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }
 

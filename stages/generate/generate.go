@@ -171,5 +171,5 @@ func (s *spec) batch(chunk, from, end int64) (arrow.RecordBatch, error) {
 		return batch, nil
 	}
 	defer batch.Release()
-	return batch.NewSlice(0, stop-from), nil
+	return batch.NewSlice(from-start, stop-start), nil
 }

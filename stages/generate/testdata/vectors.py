@@ -76,6 +76,7 @@ COLUMNS = {
     "id": uuid,
     "user": lambda s: 1000 + s.below(4001),
     "wide": lambda s: -(2**63) + s.below(2**64),
+    "skewed": lambda s: -(2**63) + s.below(3 * 2**62),
     "eight": lambda s: 1 + s.below(8),
     "price": lambda s: f"{100 + s.below(49901):03d}",
     "score": lambda s: -1.5 + s.unit() * 4.0,
