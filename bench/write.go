@@ -29,8 +29,8 @@ type line struct {
 
 // write times the generator, and the write path beside plain Parquet writers and PyIceberg.
 func (c *config) write(ctx context.Context, out *report) error {
-	bin := filepath.Join(c.work, "pqwrite")
-	if _, err := command(ctx, ".", nil, "go", "build", "-o", bin, "./bench/pqwrite"); err != nil {
+	bin, bare := filepath.Join(c.work, "pqwrite"), filepath.Join(c.work, "pqplain")
+	if _, err := command(ctx, ".", nil, "go", "build", "-o", c.work, "./bench/pqwrite", "./bench/pqplain"); err != nil {
 		return err
 	}
 	file := filepath.Join(c.work, "events.arrow")
@@ -48,8 +48,8 @@ func (c *config) write(ctx context.Context, out *report) error {
 	}
 	peers := []peer{
 		{name: "pipe: digest, Iceberg snapshot, publish", args: program("pipe")},
-		{name: "plain pqarrow, the same settings and codec", args: program("pqarrow-c"), base: true},
-		{name: "plain pqarrow, zstd in Go", args: program("pqarrow")},
+		{name: "plain pqarrow, the same settings and codec", args: program("pqarrow"), base: true},
+		{name: "plain pqarrow, zstd in Go", args: func(file, dir string) []string { return []string{bare, file, dir} }},
 		{name: "pyarrow write_table, zstd 1", args: python("write_pyarrow.py")},
 		{name: "PyIceberg append", args: python("write_pyiceberg.py")},
 		{name: "(the digest alone)", args: program("digest")},

@@ -32,7 +32,7 @@ get() { "$work/check" "$1"; }
 rows() { pipe --json show "$1" --limit 0 | get rows; }
 head_of() { pipe --json show "$1" --limit 0 | get snapshot; }
 result() { get "stages.$1.result" <"$work/run.json"; }
-repro() { pipe --json repro "$@" >"$work/run.json"; }
+repro() { pipe -q --json repro "$@" >"$work/run.json"; }
 snapshots() { find .pipe/warehouse/prod/events/metadata -name 'snap-*.avro' | wc -l | tr -d ' '; }
 records() { sed "s/num_records: *[0-9]*/num_records: $1/" params.yaml >"$work/params" && cat "$work/params" >params.yaml; }
 commit() { git add -A && git -c user.name=e2e -c user.email=e2e@example.org commit -q -m "$1"; }

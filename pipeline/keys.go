@@ -53,7 +53,7 @@ var sinkKeys = []keyDef{
 
 var defaultKeys = []keyDef{
 	{name: "sink", form: textForm, desc: "the sink of tables that name none"},
-	{name: "publish", form: oneOf("run", "stage"), desc: "when heads move: once at the end, or after each stage"},
+	{name: "publish", form: oneOf("run"), desc: "when heads move: once at the end, or after each stage"},
 	{name: "timeout", form: durationForm, desc: durationDoc},
 	{name: "retries", form: countForm, desc: "attempts after a failure"},
 	{name: "memory", desc: "memory of queries", later: true},
@@ -83,7 +83,7 @@ var stageKeys = []keyDef{
 	{name: "timeout", form: durationForm, desc: durationDoc + "; of one attempt"},
 	{name: "retries", form: countForm, desc: "attempts after a failure"},
 	{name: "shell", form: textsForm, desc: "the shell of cmd, as a list: [sh, -e, -c]"},
-	{name: "publish", form: oneOf("run", "stage"), desc: "when the heads of this stage move"},
+	{name: "publish", form: oneOf("run"), desc: "when the heads of this stage move"},
 	{name: "checks", later: true, desc: "checks of the outs"},
 }
 

@@ -173,6 +173,7 @@ func (r *reader) mapping(n *yaml.Node) *Value {
 			}
 		})
 	}
+	v.index = at
 	return v
 }
 

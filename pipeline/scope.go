@@ -98,6 +98,7 @@ func (l *loader) deepMerge(at string, a, b *Value) *Value {
 		out.Pos = b.Pos
 	}
 	index := make(map[string]int, len(out.Keys))
+	out.index = index
 	for i, k := range out.Keys {
 		index[k.Name] = i
 	}

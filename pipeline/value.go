@@ -26,6 +26,9 @@ type Value struct {
 	Reads []string // the params that a template read to make this value: "data.rows in params.yaml"
 
 	bad bool // a mistake in it was reported: nothing more is said of it
+
+	// index says where the keys of a large map stand. It is a hint: a copy whose keys were changed is searched.
+	index map[string]int
 }
 
 // Key is one entry of a Map.
@@ -39,6 +42,9 @@ type Key struct {
 func (v *Value) Get(name string) *Value {
 	if v == nil {
 		return nil
+	}
+	if i, ok := v.index[name]; ok && i < len(v.Keys) && v.Keys[i].Name == name {
+		return v.Keys[i].Value
 	}
 	for _, k := range v.Keys {
 		if k.Name == name {

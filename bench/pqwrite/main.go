@@ -2,8 +2,7 @@
 //
 //	pqwrite make    -rows N FILE     writes the rows of the root example's stage `events`, as an Arrow file
 //	pqwrite generate -rows N         makes them and throws them away
-//	pqwrite pqarrow  FILE FOLDER     plain Parquet: two writers, zstd level 1, the codec in Go
-//	pqwrite pqarrow-c FILE FOLDER    the same with the codec that package iceberg uses
+//	pqwrite pqarrow  FILE FOLDER     plain Parquet: two writers, zstd level 1; with the codec of package iceberg
 //	pqwrite digest   FILE            the digest of the rows alone
 //	pqwrite pipe     FILE FOLDER     pipe's write path: digest, Iceberg snapshot, publish
 //
@@ -16,19 +15,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"syscall"
-	"time"
-)
 
-// line is what one run says; times in seconds, memory in MB.
-type line struct {
-	Rows   int64   `json:"rows"`
-	Wall   float64 `json:"wall"`
-	CPU    float64 `json:"cpu"`
-	Before float64 `json:"rss_before"` // peak memory before the clock started
-	RSS    float64 `json:"rss"`
-	MB     float64 `json:"out_mb"`
-}
+	"pipe/bench/plain"
+)
 
 func main() {
 	l, err := run(context.Background(), os.Args[1:])
@@ -41,7 +30,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, args []string) (*line, error) {
+func run(ctx context.Context, args []string) (*plain.Line, error) {
 	if len(args) == 0 {
 		return nil, fmt.Errorf("no mode, see the package's comment")
 	}
@@ -56,8 +45,8 @@ func run(ctx context.Context, args []string) (*line, error) {
 		return makeFile(ctx, *project, *rows, set.Arg(0))
 	case "generate":
 		return generateOnly(ctx, *project, *rows)
-	case "pqarrow", "pqarrow-c", "digest", "pipe":
-		in, err := read(set.Arg(0))
+	case "pqarrow", "digest", "pipe":
+		in, err := plain.Read(set.Arg(0))
 		if err != nil {
 			return nil, err
 		}
@@ -67,32 +56,7 @@ func run(ctx context.Context, args []string) (*line, error) {
 		case "pipe":
 			return writePipe(ctx, in, set.Arg(1))
 		}
-		return writePlain(ctx, in, set.Arg(1), mode == "pqarrow-c")
+		return plain.Write(in, set.Arg(1))
 	}
 	return nil, fmt.Errorf("no mode %q", args[0])
-}
-
-// clock measures this process from start to stop.
-type clock struct {
-	began       time.Time
-	cpu, before float64
-}
-
-func start() clock {
-	cpu, rss := usage()
-	return clock{time.Now(), cpu, rss}
-}
-
-func (c clock) stop(rows int64) *line {
-	wall := time.Since(c.began).Seconds()
-	cpu, rss := usage()
-	return &line{Rows: rows, Wall: wall, CPU: cpu - c.cpu, Before: c.before, RSS: rss}
-}
-
-func usage() (cpu, rss float64) {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0, 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds(), float64(u.Maxrss) / 1024
 }

@@ -2,63 +2,25 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
+	"pipe/bench/plain"
 	"pipe/internal/tabledigest"
 	"pipe/sinks"
 	"pipe/sinks/iceberg"
 )
 
-// writePlain is what a Go program does without a table format: one Parquet file a core.
-func writePlain(ctx context.Context, in *input, dir string, ownCodec bool) (*line, error) {
-	if ownCodec {
-		// Opening a catalog registers the codec of package iceberg in the whole process.
-		cat, err := open(ctx, dir)
-		if err != nil {
-			return nil, err
-		}
-		defer cat.Close()
-	}
-	props := parquet.NewWriterProperties(
-		parquet.WithCompression(compress.Codecs.Zstd), parquet.WithCompressionLevel(1), parquet.WithMaxRowGroupLength(1<<20), parquet.WithStats(true))
-	files := make([]*pqarrow.FileWriter, writers)
-	c := start()
-	for i := range files {
-		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%d.parquet", i)))
-		if err != nil {
-			return nil, err
-		}
-		if files[i], err = pqarrow.NewFileWriter(in.schema, f, props, pqarrow.DefaultWriterProps()); err != nil {
-			return nil, err
-		}
-	}
-	if err := in.each(func(i int, b arrow.RecordBatch) error { return files[i].WriteBuffered(b) }); err != nil {
-		return nil, err
-	}
-	for _, f := range files {
-		if err := f.Close(); err != nil {
-			return nil, err
-		}
-	}
-	return finish(c, in, dir)
-}
-
-func digestOnly(in *input) (*line, error) {
-	h, err := tabledigest.New(in.schema)
+func digestOnly(in *plain.Input) (*plain.Line, error) {
+	h, err := tabledigest.New(in.Schema)
 	if err != nil {
 		return nil, err
 	}
-	c := start()
-	err = in.each(func(_ int, b arrow.RecordBatch) error { h.Batch(b); return nil })
-	return c.stop(in.rows), err
+	c := plain.Start()
+	err = in.Each(func(_ int, b arrow.RecordBatch) error { h.Batch(b); return nil })
+	return c.Stop(in.Rows), err
 }
 
 func open(ctx context.Context, dir string) (*iceberg.Catalog, error) {
@@ -68,17 +30,17 @@ func open(ctx context.Context, dir string) (*iceberg.Catalog, error) {
 }
 
 // writePipe is what a run does with the rows of a stage, from the first batch to the published head.
-func writePipe(ctx context.Context, in *input, dir string) (*line, error) {
+func writePipe(ctx context.Context, in *plain.Input, dir string) (*plain.Line, error) {
 	cat, err := open(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	defer cat.Close()
-	columns, err := sinks.FromArrow(in.schema)
+	columns, err := sinks.FromArrow(in.Schema)
 	if err != nil {
 		return nil, err
 	}
-	c := start()
+	c := plain.Start()
 	tx, err := cat.Begin(ctx, sinks.Spec{Table: "bench.events", Schema: columns}, sinks.Base{Append: true, Run: "bench"})
 	if err != nil {
 		return nil, err
@@ -89,7 +51,7 @@ func writePipe(ctx context.Context, in *input, dir string) (*line, error) {
 	}
 	var mu sync.Mutex
 	var sum tabledigest.Sum
-	err = in.each(func(_ int, b arrow.RecordBatch) error {
+	err = in.Each(func(_ int, b arrow.RecordBatch) error {
 		s := h.Batch(b)
 		mu.Lock()
 		sum = sum.Add(s)
@@ -100,7 +62,7 @@ func writePipe(ctx context.Context, in *input, dir string) (*line, error) {
 		return nil, err
 	}
 	snapshot, err := tx.Stage(ctx, sinks.Stamp{
-		Stage: "events", Fingerprint: "1:00", Digest: tabledigest.Digest(sum, columns), Sum: sum.String(), Rows: in.rows, Run: "bench", ParentDigest: "none",
+		Stage: "events", Fingerprint: "1:00", Digest: tabledigest.Digest(sum, columns), Sum: sum.String(), Rows: in.Rows, Run: "bench", ParentDigest: "none",
 	})
 	if err != nil {
 		return nil, err
@@ -108,12 +70,5 @@ func writePipe(ctx context.Context, in *input, dir string) (*line, error) {
 	if err := cat.Publish(ctx, sinks.Publication{Ref: sinks.Main, Moves: []sinks.Move{{Table: "bench.events", To: snapshot.ID}}}); err != nil {
 		return nil, err
 	}
-	return finish(c, in, dir)
-}
-
-func finish(c clock, in *input, dir string) (*line, error) {
-	l := c.stop(in.rows)
-	var err error
-	l.MB, err = size(dir)
-	return l, err
+	return plain.Finish(c, in, dir)
 }

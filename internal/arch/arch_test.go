@@ -212,7 +212,7 @@ func checkShape(files []*file) (wrong []string) {
 			doc[f.pkg] += f.ast.Doc.Text()
 		}
 		for _, d := range f.ast.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" && inits[f.path] == "" {
 				wrong = append(wrong, fmt.Sprintf("%s: func init: internal/cli wires what there is", f.at(fn.Pos())))
 			}
 		}

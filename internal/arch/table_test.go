@@ -56,7 +56,9 @@ var layers = map[string][]string{
 	"internal/arch": {},
 	"examples":      {},
 	"bench":         {},
-	"bench/pqwrite": {"internal/tabledigest", "pipeline", "sinks", "sinks/iceberg", "stages", "stages/generate"},
+	"bench/plain":   {},
+	"bench/pqplain": {"bench/plain"},
+	"bench/pqwrite": {"bench/plain", "internal/tabledigest", "pipeline", "sinks", "sinks/iceberg", "stages", "stages/generate"},
 	"e2e/check":     {},
 	"e2e/soak":      {},
 }
@@ -116,6 +118,11 @@ var homes = map[string][]string{
 
 // exactHomes are homes that mean the package alone, not what lies below it.
 var exactHomes = map[string]bool{"pipeline": true}
+
+// inits are the files that may have a func init, and why nothing else will do.
+var inits = map[string]string{
+	"sinks/iceberg/codec_cgo.go": "Parquet's codecs are a map of the library's that is read without a lock",
+}
 
 // A ban is a name that only some packages may use.
 type ban struct {

@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 //	json FILE PATH VALUE      wants a value in a JSON file (or stdout): json stdout stages.0.status stale
 //	lines FILE N              wants N lines
 //	rows TABLE N, cell TABLE COLUMN VALUE, snapshots TABLE N, foreign append|compact|rollback TABLE: see tables_test.go
+//	alive FILE                wants the process whose number stands in FILE to run
 //
 // PIPE_UPDATE_SCRIPTS=1 rewrites what cmp compares with.
 func TestScripts(t *testing.T) {
@@ -57,6 +58,7 @@ func TestScripts(t *testing.T) {
 			"cell":      tableCell,
 			"snapshots": tableSnapshots,
 			"foreign":   foreign,
+			"alive":     processAlive,
 		},
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"pipe/internal/failpoint"
 	"pipe/internal/fsx"
 	"pipe/lockfile"
+	"pipe/pipeline"
 	"pipe/pipeline/plan"
 	"pipe/sinks"
 )
@@ -186,8 +187,10 @@ func (a *attempt) told(mv map[string][]sinks.Move) []MoveInfo {
 				k := plan.TableKey{Sink: o.Sink, Table: o.Table}
 				info := MoveInfo{TableKey: k, From: m.From, To: m.To}
 				now, _ := a.w.BaseContent(k, m.To)
-				was, _ := a.w.BaseContent(k, m.From)
-				info.Rows, info.Added = now.Rows, now.Rows-was.Rows
+				info.Rows = now.Rows
+				if was, _ := a.w.BaseContent(k, m.From); o.Mode == pipeline.Append {
+					info.Added = now.Rows - was.Rows
+				}
 				out = append(out, info)
 			}
 		}

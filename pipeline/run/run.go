@@ -139,6 +139,8 @@ func (p *Project) enter(ctx context.Context, emit func(Event)) (func(), error) {
 		}
 		return nil, environment(err, "take the project's mutex")
 	}
+	// A kill in the midst of a write leaves a temporary file beside the lock. What cannot be removed now is removed another time.
+	_ = fsx.RemoveTemps(p.Root)
 	return func() { _ = m.Unlock() }, nil
 }
 

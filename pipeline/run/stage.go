@@ -251,7 +251,7 @@ func (a *attempt) try(ctx context.Context, step *plan.Step, r *StageResult, log 
 	}
 	if err := a.p.Kinds[s.Kind].Run(runCtx, t); err != nil {
 		if runCtx.Err() != nil && ctx.Err() == nil {
-			return &diag.Error{Exit: diag.Failed, Stage: s.Name, Msg: fmt.Sprintf("ran longer than its timeout of %gs", s.Timeout), Err: err}
+			return overtime(s, err)
 		}
 		return failure(s, err)
 	}
@@ -284,6 +284,16 @@ func (a *attempt) try(ctx context.Context, step *plan.Step, r *StageResult, log 
 	r.Outcome = outcome
 	a.finish(r, step, s, e, added)
 	return nil
+}
+
+// overtime is the error of a stage that its timeout ended: what the kind says of it, where it knows that this is why.
+func overtime(s *pipeline.Stage, err error) error {
+	var told *diag.Error
+	if errors.As(err, &told) && told.Exit == diag.Failed && errors.Is(told.Err, context.DeadlineExceeded) {
+		return failure(s, told)
+	}
+	e := diag.Error{Exit: diag.Failed, Stage: s.Name, Pos: s.Pos, Msg: fmt.Sprintf("ran longer than its timeout of %gs", s.Timeout), Err: err}
+	return e.With("give the stage a longer timeout")
 }
 
 // failure gives a kind's error the stage's name and place, once.
@@ -458,7 +468,9 @@ func (a *attempt) commit(ctx context.Context, step *plan.Step, outs []*tableOut,
 			return nil, "", nil, err
 		}
 		digests[i] = d
-		added[o.step.Key] = o.sum.Rows()
+		if o.step.Out.Mode == pipeline.Append {
+			added[o.step.Key] = o.sum.Rows()
+		}
 		stamps[i] = sinks.Stamp{
 			Stage: s.Name, Fingerprint: step.Fingerprint, Digest: d, Sum: sum.String(), Rows: sum.Rows(), Run: a.id,
 			ParentDigest: o.step.BaseDigest, ParentRows: o.step.BaseRows, Outs: fileDigests, Revision: a.revision(), Version: a.p.Version,

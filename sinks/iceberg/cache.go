@@ -3,7 +3,6 @@ package iceberg
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/gob"
 	"encoding/hex"
 	"os"
 	"path/filepath"
@@ -24,7 +23,8 @@ type stateCache struct {
 	dirty  bool
 }
 
-const cacheVersion = "pipe tables 1\n"
+// cacheVersion begins the file. Raise it with every change of what is encoded or of what state makes of a table's metadata.
+const cacheVersion = "pipe tables 2\n"
 
 func openCache(dir, sink string) *stateCache {
 	c := &stateCache{tables: map[string]*sinks.Table{}}
@@ -68,12 +68,9 @@ func (c *stateCache) load() {
 	if sum := sha256.Sum256(body); !bytes.Equal(sum[:], data[len(cacheVersion):len(cacheVersion)+32]) {
 		return
 	}
-	var m map[string]*sinks.Table
-	if gob.NewDecoder(bytes.NewReader(body)).Decode(&m) == nil {
-		for k, v := range m {
-			if c.tables[k] == nil {
-				c.tables[k] = v
-			}
+	for _, t := range decodeTables(string(body)) {
+		if c.tables[t.Name] == nil {
+			c.tables[t.Name] = t
 		}
 	}
 }
@@ -84,13 +81,10 @@ func (c *stateCache) save() {
 	if c.path == "" || !c.dirty {
 		return
 	}
-	var body bytes.Buffer
-	if gob.NewEncoder(&body).Encode(c.tables) != nil {
-		return
-	}
-	sum := sha256.Sum256(body.Bytes())
+	body := encodeTables(c.tables)
+	sum := sha256.Sum256(body)
 	data := append([]byte(cacheVersion), sum[:]...)
-	if os.MkdirAll(filepath.Dir(c.path), 0o755) == nil && fsx.WriteAtomic(c.path, append(data, body.Bytes()...), 0o644) == nil {
+	if os.MkdirAll(filepath.Dir(c.path), 0o755) == nil && fsx.WriteAtomic(c.path, append(data, body...), 0o644) == nil {
 		c.dirty = false
 	}
 }

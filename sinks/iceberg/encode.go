@@ -16,8 +16,21 @@ import (
 	"github.com/google/uuid"
 )
 
-// groupRows is how many rows a row group has where the table does not say. An encoder holds one in memory.
+// groupRows is how many rows a row group has where the table does not say. An encoder holds one in memory, encoded; a partitioned
+// write holds one for each partition, and a sorted one holds its rows besides.
 const groupRows = 1 << 18
+
+// rowGroup is how many rows a row group of this write has.
+func (x *tx) rowGroup() int {
+	usual := groupRows
+	switch {
+	case len(x.spec.PartitionBy) > 0:
+		usual = groupRows / 4
+	case len(x.spec.SortBy) > 0:
+		usual = groupRows / 2
+	}
+	return x.target.Properties().GetInt(table.ParquetRowGroupLimitKey, usual)
+}
 
 // encode begins one more encoder. Callers hold mu.
 func (x *tx) encode() {
@@ -46,7 +59,7 @@ func (x *tx) write() ([]ice.DataFile, error) {
 	if !ok || err != nil {
 		return nil, err
 	}
-	x.layout.Do(func() { x.props = encoding(x.target.Properties(), first) })
+	x.layout.Do(func() { x.props = x.encoding(first) })
 	rows := func(yield func(arrow.RecordBatch, error) bool) {
 		for b, err, ok := first, error(nil), true; ok; b, err, ok = next() {
 			if !yield(b, err) || err != nil {
@@ -96,7 +109,7 @@ func (x *tx) chunks(to *arrow.Schema) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		most := int64(batchRows)
 		if len(x.spec.SortBy) > 0 {
-			most = int64(x.target.Properties().GetInt(table.ParquetRowGroupLimitKey, groupRows))
+			most = int64(max(1, x.rowGroup()))
 		}
 		var held []arrow.RecordBatch
 		n := int64(0)
@@ -173,12 +186,13 @@ func join(s *arrow.Schema, bs []arrow.RecordBatch) (arrow.RecordBatch, error) {
 	return array.NewRecordBatch(s, cols, rows), nil
 }
 
-// encoding gives what the encoders are told beside the table's own properties: smaller row groups than the format's default, since
-// each encoder holds one, and no dictionary for columns of which the first rows hardly repeat a value.
-func encoding(props ice.Properties, first arrow.RecordBatch) ice.Properties {
+// encoding gives what the encoders are told beside the table's own properties: the row group, and no dictionary for columns of which
+// the first rows hardly repeat a value.
+func (x *tx) encoding(first arrow.RecordBatch) ice.Properties {
+	props := x.target.Properties()
 	out := ice.Properties{}
 	if _, ok := props[table.ParquetRowGroupLimitKey]; !ok {
-		out[table.ParquetRowGroupLimitKey] = strconv.Itoa(groupRows)
+		out[table.ParquetRowGroupLimitKey] = strconv.Itoa(x.rowGroup())
 	}
 	if _, ok := props["parquet.enable.dictionary"]; ok {
 		return out

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 
 	ice "github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
+	"golang.org/x/sync/errgroup"
 
 	"pipe/sinks"
 )
@@ -41,23 +44,36 @@ func (c *Catalog) Observe(ctx context.Context, names []string) (map[string]*sink
 // states gives what the metadata at each pointer says; or where it could not be read.
 func (c *Catalog) states(at map[string]string, names []string) (out map[string]*sinks.Table, failed string, err error) {
 	out = make(map[string]*sinks.Table, len(names))
+	var moved []string
 	for _, n := range names {
 		loc, ok := at[n]
-		if !ok {
+		if !ok || out[n] != nil {
 			continue
 		}
-		t := c.cache.get(n, loc)
-		if t == nil {
-			tbl, err := c.read(n, loc)
-			if err != nil {
-				return nil, loc, err
-			}
-			t = state(n, loc, tbl.Metadata())
-			c.cache.put(n, t)
+		if t := c.cache.get(n, loc); t != nil {
+			out[n] = t
+		} else {
+			moved = append(moved, n)
 		}
-		out[n] = t
 	}
-	return out, "", nil
+	var mu sync.Mutex
+	var g errgroup.Group
+	g.SetLimit(2 * runtime.GOMAXPROCS(0))
+	for _, n := range moved {
+		g.Go(func() error {
+			tbl, err := c.read(n, at[n])
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				failed = at[n]
+				return err
+			}
+			out[n] = state(n, at[n], tbl.Metadata())
+			c.cache.put(n, out[n])
+			return nil
+		})
+	}
+	return out, failed, g.Wait()
 }
 
 // state is what a table's metadata says.

@@ -80,9 +80,8 @@ func (x *tx) snapshot(ctx context.Context, now, target *table.Table, d *draft, s
 	if err != nil {
 		return nil, nil, err
 	}
-	spec, order := target.Spec(), target.SortOrder()
 	if now != nil {
-		if err := errors.Join(b.AddSchema(target.Schema()), b.AddPartitionSpec(&spec, false), b.AddSortOrder(&order)); err != nil {
+		if err := addLayout(b, target); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -101,6 +100,25 @@ func (x *tx) snapshot(ctx context.Context, now, target *table.Table, d *draft, s
 	}
 	built, err := b.Build()
 	return built, s, err
+}
+
+// addLayout adds the schema, the partition spec and the sort order of the target. The last two are checked against the current schema,
+// so that of the target is current for as long.
+func addLayout(b *table.MetadataBuilder, target *table.Table) error {
+	current, spec, order := b.CurrentSchema().ID, target.Spec(), target.SortOrder()
+	if err := b.AddSchema(target.Schema()); err != nil {
+		return err
+	}
+	if err := b.SetCurrentSchemaID(target.Schema().ID); err != nil {
+		return err
+	}
+	if err := b.AddPartitionSpec(&spec, false); err != nil {
+		return err
+	}
+	if err := b.AddSortOrder(&order); err != nil {
+		return err
+	}
+	return b.SetCurrentSchemaID(current)
 }
 
 // place gives the files that the encoders made their real names.

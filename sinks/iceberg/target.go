@@ -2,6 +2,7 @@ package iceberg
 
 import (
 	"fmt"
+	"slices"
 
 	ice "github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
@@ -35,8 +36,7 @@ func (c *Catalog) target(now *table.Table, spec sinks.Spec, base sinks.Base) (*t
 	}
 	want := old
 	if parent == nil || !base.Append {
-		fields := &ids{next: meta.LastColumnID()}
-		want = withKey(ice.NewSchema(0, fields.columns(spec.Schema.Fields, old.Fields())...), spec.Key)
+		want = wanted(meta, old, spec)
 	}
 	if err := b.AddSchema(want); err != nil {
 		return nil, err
@@ -74,6 +74,34 @@ func (c *Catalog) target(now *table.Table, spec sinks.Spec, base sinks.Base) (*t
 		return nil, err
 	}
 	return c.table(spec.Table, meta, now.MetadataLocation()), nil
+}
+
+// wanted gives the schema that a replace has: one that the table had before if it is the same, else a new one, of which the columns
+// keep the ids that they have in old.
+func wanted(meta table.Metadata, old *ice.Schema, spec sinks.Spec) *ice.Schema {
+	fields := &ids{next: meta.LastColumnID()}
+	fresh := withKey(ice.NewSchema(0, fields.columns(spec.Schema.Fields, old.Fields())...), spec.Key)
+	if fresh.Equals(old) {
+		return old
+	}
+	key := keyNames(fresh)
+	for _, s := range slices.Backward(meta.Schemas()) {
+		if fromSchema(s).Equal(spec.Schema) && slices.Equal(keyNames(s), key) {
+			return s
+		}
+	}
+	return fresh
+}
+
+func keyNames(s *ice.Schema) []string {
+	var out []string
+	for _, id := range s.IdentifierFieldIDs {
+		if f, ok := s.FindFieldByID(id); ok {
+			out = append(out, f.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 func withKey(s *ice.Schema, key []string) *ice.Schema {

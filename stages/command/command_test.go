@@ -276,7 +276,7 @@ func TestTimeout(t *testing.T) {
 	err := Kind().Run(ctx, g.Task)
 	e := diag.All(err)[0]
 	if e.Exit != diag.Failed || !errors.Is(err, context.DeadlineExceeded) || e.Hint != "give the stage a longer timeout" ||
-		!strings.HasSuffix(e.Msg, ": its time was over; its last lines:\n  waiting") {
+		!strings.HasSuffix(e.Msg, "; its last lines:\n  waiting") {
 		t.Errorf("got %v, hint %q", err, e.Hint)
 	}
 }

@@ -28,7 +28,8 @@ func explain(s *pipeline.Stage, i int, err error) error {
 	case errors.Is(x.cause, context.Canceled):
 		e.Exit, e.Msg = diag.Interrupted, fmt.Sprintf("%s was stopped %s", item(s, i), after)
 	case errors.Is(x.cause, context.DeadlineExceeded):
-		e.Msg, e.Hint = fmt.Sprintf("%s was stopped %s: its time was over", item(s, i), after), "give the stage a longer timeout"
+		limit := time.Duration(s.Timeout * float64(time.Second))
+		e.Msg, e.Hint = fmt.Sprintf("%s ran longer than its timeout of %s", item(s, i), duration(limit)), "give the stage a longer timeout"
 	case x.cause != nil:
 		e.Msg = fmt.Sprintf("%s was stopped %s: %v", item(s, i), after, x.cause)
 	default:
