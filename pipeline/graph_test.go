@@ -83,6 +83,13 @@ func TestEdges(t *testing.T) {
 	}
 }
 
+func TestAStageMayReadAPinnedSnapshotOfItsOwnTable(t *testing.T) {
+	g := load(t, map[string]string{"pipeline.yaml": "stages:\n  s: {cmd: x, deps: [{table: a.b, at: 7}], outs: [{table: a.b}]}\n"})
+	if g.Upstream("s") != nil {
+		t.Errorf("%q", g.Upstream("s"))
+	}
+}
+
 type drawnStage struct {
 	name       string
 	deps, outs []string // "t:a.b" is a table

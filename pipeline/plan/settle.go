@@ -22,6 +22,9 @@ func (w *World) Settle(j *lockfile.Journal) map[string]*lockfile.Entry {
 	}
 	out := map[string]*lockfile.Entry{}
 	for _, e := range j.Entries {
+		if w.Lock.Stages[e.Stage].Equal(e.New) {
+			continue // it came so far
+		}
 		if !w.Lock.Stages[e.Stage].Equal(e.Old) {
 			return nil
 		}

@@ -57,9 +57,7 @@ func (a *attempt) publish(ctx context.Context) ([]MoveInfo, error) {
 	if err := a.pin(ctx, mv); err != nil {
 		return nil, err
 	}
-	for _, e := range j.Entries {
-		a.save.set(e.Stage, e.New)
-	}
+	a.save.hold(j.Entries)
 	if err := a.save.flush(); err != nil {
 		return nil, err
 	}

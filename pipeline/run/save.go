@@ -68,6 +68,16 @@ func (s *saver) set(stage string, e *lockfile.Entry) {
 	}()
 }
 
+// hold records entries that belong together: they reach the file in one write, which flush makes.
+func (s *saver) hold(entries []lockfile.JournalEntry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range entries {
+		s.lock.Stages[e.Stage] = e.New
+		s.dirty = true
+	}
+}
+
 // write encodes under the mutex and writes outside it. Callers hold mu.
 func (s *saver) write() {
 	began := s.now()

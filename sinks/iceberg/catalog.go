@@ -51,6 +51,7 @@ type Catalog struct {
 	mu  sync.Mutex
 	db  *sql.DB
 	fit bool // the database has its tables
+	old bool // iceberg_tables has no column iceberg_type: made by an engine that knows no views
 }
 
 var _ sinks.Catalog = (*Catalog)(nil)
@@ -135,7 +136,12 @@ func (c *Catalog) prepare(ctx context.Context, create bool) error {
 		return c.broken(err, "read the catalog "+c.rel(c.path))
 	}
 	if n == 2 {
-		c.fit = true
+		var typed int
+		err := c.db.QueryRowContext(ctx, `SELECT count(*) FROM pragma_table_info('iceberg_tables') WHERE name = 'iceberg_type'`).Scan(&typed)
+		if err != nil {
+			return c.broken(err, "read the catalog "+c.rel(c.path))
+		}
+		c.fit, c.old = true, typed == 0
 		return nil
 	}
 	if !create {
@@ -164,7 +170,11 @@ func (c *Catalog) pointers(ctx context.Context) (map[string]string, error) {
 	if err != nil || db == nil {
 		return nil, err
 	}
-	rows, err := db.QueryContext(ctx, `SELECT table_namespace, table_name, metadata_location FROM iceberg_tables WHERE catalog_name = ?`, c.name)
+	query := `SELECT table_namespace, table_name, metadata_location FROM iceberg_tables WHERE catalog_name = ?`
+	if !c.old {
+		query += ` AND coalesce(iceberg_type, 'TABLE') = 'TABLE'`
+	}
+	rows, err := db.QueryContext(ctx, query, c.name)
 	if err != nil {
 		return nil, c.broken(err, "read the catalog "+c.rel(c.path))
 	}

@@ -136,7 +136,7 @@ func (c *Catalog) swap(ctx context.Context, tx *sql.Tx, moves []pointerMove) err
 	for _, m := range moves {
 		ns, tbl := split(m.table)
 		if m.old == "" {
-			if err := insert(ctx, tx, c.name, ns, tbl, m.new); err != nil {
+			if err := c.insert(ctx, tx, ns, tbl, m.new); err != nil {
 				if isConstraint(err) {
 					return errMoved // another writer made the table first
 				}
@@ -159,14 +159,17 @@ func (c *Catalog) swap(ctx context.Context, tx *sql.Tx, moves []pointerMove) err
 	return nil
 }
 
-func insert(ctx context.Context, tx *sql.Tx, catalog, ns, tbl, at string) error {
+func (c *Catalog) insert(ctx context.Context, tx *sql.Tx, ns, tbl, at string) error {
 	_, err := tx.ExecContext(ctx, `INSERT OR IGNORE INTO iceberg_namespace_properties (catalog_name, namespace, property_key, property_value)
-		VALUES (?, ?, 'exists', 'true')`, catalog, ns)
+		VALUES (?, ?, 'exists', 'true')`, c.name, ns)
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO iceberg_tables (catalog_name, table_namespace, table_name, iceberg_type, metadata_location)
-		VALUES (?, ?, ?, 'TABLE', ?)`, catalog, ns, tbl, at)
+	statement := `INSERT INTO iceberg_tables (catalog_name, table_namespace, table_name, metadata_location, iceberg_type) VALUES (?, ?, ?, ?, 'TABLE')`
+	if c.old {
+		statement = `INSERT INTO iceberg_tables (catalog_name, table_namespace, table_name, metadata_location) VALUES (?, ?, ?, ?)`
+	}
+	_, err = tx.ExecContext(ctx, statement, c.name, ns, tbl, at)
 	return err
 }
 

@@ -20,6 +20,10 @@ import (
 // write holds one for each partition, and a sorted one holds its rows besides.
 const groupRows = 1 << 18
 
+// partitionPage is how big, in bytes, a page of a partitioned write becomes where the table does not say: each column of each open
+// partition holds one.
+const partitionPage = 1 << 17
+
 // rowGroup is how many rows a row group of this write has.
 func (x *tx) rowGroup() int {
 	usual := groupRows
@@ -193,6 +197,9 @@ func (x *tx) encoding(first arrow.RecordBatch) ice.Properties {
 	out := ice.Properties{}
 	if _, ok := props[table.ParquetRowGroupLimitKey]; !ok {
 		out[table.ParquetRowGroupLimitKey] = strconv.Itoa(x.rowGroup())
+	}
+	if _, ok := props[table.ParquetPageSizeBytesKey]; !ok && len(x.spec.PartitionBy) > 0 {
+		out[table.ParquetPageSizeBytesKey] = strconv.Itoa(partitionPage)
 	}
 	if _, ok := props["parquet.enable.dictionary"]; ok {
 		return out

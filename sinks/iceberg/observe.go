@@ -119,7 +119,8 @@ func snapshot(s table.Snapshot) sinks.Snapshot {
 			props[k] = v
 		}
 	}
-	if n, err := strconv.ParseInt(props["total-records"], 10, 64); err == nil {
+	// The format counts the rows of the data files; how many of them delete files take away it does not say.
+	if n, err := strconv.ParseInt(props["total-records"], 10, 64); err == nil && (props["total-delete-files"] == "0" || props["total-delete-files"] == "") {
 		out.Rows = n
 	}
 	out.Stamp = sinks.ParseStamp(props)

@@ -143,12 +143,18 @@ func TestDeletedRowsStayDeleted(t *testing.T) {
 		t.Fatal("the delete made no snapshot")
 	}
 	wantRows(t, scan(t, c, "prod.people", deleted), row(1), row(3))
+	if n := look(t, c, "prod.people").Snapshot(deleted).Rows; n != -1 {
+		t.Errorf("the metadata cannot tell how many rows are left, and %d are told", n)
+	}
 	if _, exact, err := c.Files(t.Context(), sinks.Target{Table: "prod.people", Snapshot: deleted}); err != nil || exact {
 		t.Errorf("files with deletes are called exact (%v)", err)
 	}
 	more := stage(t, c, spec, sinks.Base{Parent: deleted, Append: true, Run: "r2"}, row(4))
 	wantRows(t, scan(t, c, "prod.people", more.ID), row(1), row(3), row(4))
 	fresh := stage(t, c, spec, sinks.Base{Parent: more.ID, Run: "r3"}, row(2), row(5))
+	if fresh.Rows != 2 {
+		t.Errorf("%d rows after a replace, want 2", fresh.Rows)
+	}
 	wantRows(t, scan(t, c, "prod.people", fresh.ID), row(2), row(5))
 	publish(t, c, sinks.Move{Table: "prod.people", From: deleted, To: fresh.ID})
 	tasks, err := l.foreign(t, "prod.people").Scan().PlanFiles(t.Context())

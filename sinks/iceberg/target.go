@@ -2,11 +2,15 @@ package iceberg
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	ice "github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
+	"pipe/internal/diag"
 	"pipe/pipeline/schema"
 	"pipe/sinks"
 )
@@ -158,9 +162,49 @@ func (c *Catalog) create(spec sinks.Spec) (table.Metadata, error) {
 	for k, v := range spec.Properties {
 		props[k] = v
 	}
+	if err := checkProperties(spec.Table, props); err != nil {
+		return nil, err
+	}
 	if spec.Project != "" {
 		props[projectProperty] = spec.Project
 	}
 	ns, tbl := split(spec.Table)
 	return table.NewMetadata(s, &parts, order, fileScheme+c.warehouse+"/"+ns+"/"+tbl, props)
+}
+
+// choices are the properties of which the library takes any value, and goes on with another one if it does not know it.
+var choices = map[string][]string{
+	"write.parquet.compression-codec": {"zstd", "snappy", "gzip", "lz4raw", "brotli", "uncompressed"},
+	"write.parquet.page-version":      {"1", "2"},
+	"write.format.default":            {"parquet"},
+	table.PropertyFormatVersion:       {"2", "3"},
+}
+
+// numbers are the properties that must be numbers greater than zero.
+var numbers = []string{
+	table.ParquetRowGroupLimitKey, "write.parquet.row-group-size-bytes", table.ParquetPageSizeBytesKey, "write.parquet.page-row-limit",
+	"write.parquet.dict-size-bytes", table.WriteTargetFileSizeBytesKey, table.ManifestMinMergeCountKey, table.ManifestTargetSizeBytesKey,
+	table.MetadataPreviousVersionsMaxKey,
+}
+
+// checkProperties refuses values that would be ignored.
+func checkProperties(name string, props ice.Properties) error {
+	var bad diag.List
+	for _, key := range slices.Sorted(maps.Keys(choices)) {
+		v, ok := props[key]
+		if known := choices[key]; ok && !slices.Contains(known, v) {
+			e := diag.Errorf(diag.Pos{}, "table %s: property %s is %q, expected one of %s", name, key, v, strings.Join(known, ", "))
+			if near := diag.Closest(v, known); near != "" {
+				e = e.With("did you mean %s", near)
+			}
+			bad = append(bad, e)
+		}
+	}
+	for _, key := range numbers {
+		v, ok := props[key]
+		if n, err := strconv.ParseInt(v, 10, 64); ok && (err != nil || n <= 0) {
+			bad = append(bad, diag.Errorf(diag.Pos{}, "table %s: property %s is %q, expected a number above zero", name, key, v))
+		}
+	}
+	return bad.Err()
 }
