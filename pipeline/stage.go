@@ -272,8 +272,14 @@ func (l *loader) secrets(s *Stage, v *Value) {
 
 // variables reports tables of a program that would be told in one variable.
 func (l *loader) variables(s *Stage) {
-	if len(s.Deps) < 2 && len(s.Outs) < 2 {
-		return
+	tables := 0
+	for _, d := range s.Deps {
+		if d.Table != "" {
+			tables++
+		}
+	}
+	if tables < 2 && len(s.Outs) < 2 {
+		return // by far the most stages
 	}
 	check := func(prefix string, seen map[string]string, table, shown string, pos diag.Pos) {
 		if !tableForm.MatchString(table) {

@@ -86,6 +86,7 @@ func TestClosest(t *testing.T) {
 		{"added", "outss", "outs"},
 		{"changed", "perams", "params"},
 		{"swapped", "tiemout", "timeout"},
+		{"swapped in a short word", "dpes", "deps"},
 		{"two letters of seven", "timoeot", "timeout"},
 		{"equally near takes the first by name", "decs", "deps"},
 		{"nothing near", "schedule", ""},

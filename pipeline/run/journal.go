@@ -111,7 +111,7 @@ func (p *Project) release(ctx context.Context, run string, in []lockfile.Journal
 
 func (p *Project) writeLock(lock *lockfile.Lock) error {
 	if err := fsx.WriteAtomic(filepath.Join(p.Root, LockName), lock.Encode(), 0o644); err != nil {
-		return &diag.Error{Exit: diag.Broken, Pos: diag.Pos{File: LockName}, Msg: fsx.Explain(err, LockName), Err: err}
+		return unsaved(err)
 	}
 	return nil
 }

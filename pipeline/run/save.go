@@ -23,7 +23,7 @@ func ReadLock(root string) (*lockfile.Lock, error) {
 		return &lockfile.Lock{Stages: map[string]*lockfile.Entry{}}, nil
 	}
 	if err != nil {
-		return nil, &diag.Error{Exit: diag.Usage, Pos: diag.Pos{File: LockName}, Msg: fsx.Explain(err, LockName), Err: err}
+		return nil, &diag.Error{Exit: diag.Usage, Pos: diag.Pos{File: LockName}, Msg: fsx.Explain(err, ""), Err: err}
 	}
 	return lockfile.Parse(LockName, data)
 }
@@ -106,7 +106,14 @@ func (s *saver) flush() error {
 		s.write()
 	}
 	if s.err != nil {
-		return &diag.Error{Exit: diag.Broken, Pos: diag.Pos{File: LockName}, Msg: fsx.Explain(s.err, LockName), Err: s.err}
+		return unsaved(s.err)
 	}
 	return nil
+}
+
+// unsaved is the error of a lock that could not be written. What it would have said is in the journal, in the tables' history, or is
+// made again.
+func unsaved(err error) error {
+	e := &diag.Error{Exit: diag.Broken, Pos: diag.Pos{File: LockName}, Msg: "not saved: " + fsx.Explain(err, ""), Err: err}
+	return e.With("nothing is lost: once it can be written, pipe repro goes on from here")
 }

@@ -280,7 +280,9 @@ func (c *Catalog) broken(err error, doing string) error {
 	where := ""
 	var file *fs.PathError
 	if errors.As(err, &file) {
-		where = c.rel(file.Path)
+		if where = c.rel(file.Path); strings.HasSuffix(doing, where) {
+			where = "" // it is named already
+		}
 	}
 	e := &diag.Error{Exit: diag.Broken, Msg: doing + ": " + fsx.Explain(err, where), Err: err}
 	switch text := err.Error(); {

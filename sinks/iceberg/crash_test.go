@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -160,8 +159,8 @@ func TestKilledWhileCommitting(t *testing.T) {
 		}
 		var got []int
 		for _, line := range scan(t, c, name, head.ID) {
-			id, err := strconv.Atoi(strings.Trim(line, `{"id":}`))
-			if err != nil {
+			var id int
+			if _, err := fmt.Sscanf(line, `{"id":%d}`, &id); err != nil {
 				t.Fatal(err)
 			}
 			got = append(got, id)

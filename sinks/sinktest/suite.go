@@ -1,4 +1,5 @@
-// Package sinktest is the conformance suite of package sinks: what every sink must hold, shown through its public face only.
+// Package sinktest is the conformance suite of package sinks: what every sink must hold, shown through its public face only. It never
+// looks at how a sink does it.
 package sinktest
 
 import (
