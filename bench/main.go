@@ -37,8 +37,12 @@ func main() {
 	rows := flag.Int("rows", 5_000_000, "rows of the write benchmark")
 	reps := flag.Int("reps", 5, "counted runs of each command")
 	only := flag.String("only", "noop,cmd,write", "which parts")
+	most := flag.Int("stages", 10_000, "of the largest project without anything to do")
 	flag.Parse()
-	c.rows, c.reps, c.cmdStages, c.sizes = *rows, *reps, 200, []int{10, 100, 1000, 10000}
+	c.rows, c.reps, c.cmdStages = *rows, *reps, 200
+	for n := 10; n <= *most; n *= 10 {
+		c.sizes = append(c.sizes, n)
+	}
 	c.only = map[string]bool{}
 	for part := range strings.SplitSeq(*only, ",") {
 		c.only[part] = true
@@ -67,7 +71,7 @@ func (c *config) run(ctx context.Context) error {
 	}
 	defer os.RemoveAll(work)
 	c.work = work
-	out := &report{began: time.Now()}
+	out := &report{began: time.Now(), load: load()}
 	parts := []struct {
 		name string
 		do   func(context.Context, *report) error

@@ -12,6 +12,7 @@ import (
 type report struct {
 	text  strings.Builder
 	began time.Time
+	load  string
 	start sample // of the process, as last measured
 	cols  int
 }
@@ -44,9 +45,20 @@ func (r *report) note(format string, args ...any) {
 // page is the whole of RESULTS.md.
 func (r *report) page(c *config) string {
 	return fmt.Sprintf("# Results\n\nMade by `make bench` on %s: %s, %d cores, %s of memory, %s. Medians of %d runs, in turn; %s in all.\n"+
-		"Another machine gives other figures, and the same ones differ by some 10%% from run to run: compare within a table only.\n%s",
+		"Load of the machine (an idle one's is below 0.5): %s before, %s after. Another machine gives other figures, and the same one's differ by\n"+
+		"some 10%% from run to run, wall times by far more where the load before was not low: compare within a table only.\n%s",
 		r.began.UTC().Format("2006-01-02"), runtime.GOOS+"/"+runtime.GOARCH, runtime.NumCPU(), memory(), runtime.Version(), c.reps,
-		time.Since(r.began).Round(time.Minute), r.text.String())
+		time.Since(r.began).Round(time.Minute), r.load, load(), r.text.String())
+}
+
+// load gives the mean number of processes that wanted a core over the last minute, as Linux tells it.
+func load() string {
+	b, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	first, _, _ := strings.Cut(string(b), " ")
+	return first
 }
 
 // memory gives the machine's memory in words, as Linux tells it.

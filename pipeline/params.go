@@ -107,6 +107,16 @@ func (l *loader) stageParams(s *Stage, v *Value) {
 	}
 }
 
+// Path gives the steps of a param's name: ["a", "b"] for a.b, ["l", "0"] for l[0], ["a.b"] for ["a.b"].
+func (p Param) Path() []string {
+	steps, _ := splitPath(p.Name)
+	out := make([]string, len(steps))
+	for i, s := range steps {
+		out[i] = s.name
+	}
+	return out
+}
+
 // param resolves one name in a file.
 func (l *loader) param(file string, root, x *Value) []namedValue {
 	name, ok := l.scalar(x, "params")

@@ -287,3 +287,11 @@ func TestQuotedTextsAreGosOwn(t *testing.T) {
 		}
 	})
 }
+
+func TestParamPath(t *testing.T) {
+	for name, want := range map[string]string{"a.b": "a|b", "l[0].q": "l|0|q", `["a.b"].c`: "a.b|c", "n": "n"} {
+		if got := strings.Join(pipeline.Param{Name: name}.Path(), "|"); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}

@@ -195,7 +195,10 @@ func params(s *pipeline.Stage) map[string]any {
 			}
 			at = sub
 		}
-		parts := strings.Split(p.Name, ".")
+		parts := p.Path()
+		if len(parts) == 0 {
+			continue
+		}
 		for _, part := range parts[:len(parts)-1] {
 			sub, ok := at[part].(map[string]any)
 			if !ok {

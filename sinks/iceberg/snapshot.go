@@ -172,14 +172,15 @@ func (d *draft) dropped(ctx context.Context, meta table.Metadata, old []ice.Mani
 			return nil, err
 		}
 		k := kind{m.PartitionSpecID(), m.ManifestContent()}
-		entries, err := m.FetchEntries(fileIO{}, true)
-		if err != nil {
-			return nil, err
+		for e, err := range m.Entries(fileIO{}, true) {
+			if err != nil {
+				return nil, err
+			}
+			if groups[k] == nil {
+				order = append(order, k)
+			}
+			groups[k] = append(groups[k], e)
 		}
-		if len(entries) > 0 && groups[k] == nil {
-			order = append(order, k)
-		}
-		groups[k] = append(groups[k], entries...)
 	}
 	var out []ice.ManifestFile
 	for _, k := range order {
