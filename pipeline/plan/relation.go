@@ -104,7 +104,24 @@ func (w *World) content(key TableKey, id sinks.SnapshotID) (Content, bool) {
 	if s.Stamp != nil {
 		return Content{Digest: s.Stamp.Digest, Sum: s.Stamp.Sum, Rows: s.Stamp.Rows}, true
 	}
+	if o := w.takenOver(key, s.ID); o != nil {
+		return Content{Digest: o.Digest, Rows: o.Rows}, true
+	}
 	return Content{Rows: s.Rows}, s.Rows == 0
+}
+
+// takenOver gives the out of the lock that stands for a snapshot of another writer, once the user accepted it; nil if none does. Its
+// sum is not in the lock.
+func (w *World) takenOver(key TableKey, id sinks.SnapshotID) *lockfile.Out {
+	if w.Lock == nil {
+		return nil
+	}
+	for _, s := range w.Graph.Stages {
+		if o := tableOut(w.Lock.Stages[s.Name], key); o != nil && o.Accepted && o.Snapshot == string(id) {
+			return o
+		}
+	}
+	return nil
 }
 
 // baseDigest is what the fingerprint of an append holds of its base: a table without rows counts as no table.

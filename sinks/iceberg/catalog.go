@@ -1,9 +1,12 @@
 // Package iceberg keeps tables in Apache Iceberg: an SQL catalog in a SQLite file and a warehouse of Parquet files in a local
 // folder. It is the only package that sees iceberg-go and the SQLite driver.
 //
-// What iceberg-go does for a single table is used as it is: schemas, manifests, scans. Commits are made here, since the library
-// moves one table at a time: any number of tables move in one database transaction of compare-and-swap updates of their metadata
-// pointers. Everything that a pointer names is on disk, synced, before the pointer moves.
+// What iceberg-go does for a single table is used as it is: schemas, Parquet files, scans. Snapshots and commits are made here, since
+// the library names files by encoded URLs, and moves one table at a time: any number of tables move in one database transaction of
+// compare-and-swap updates of their metadata pointers. Everything that a pointer names is on disk, synced, before the pointer moves.
+//
+// It never makes a folder or a database to look at one, never deletes a data file that a snapshot may name, and never expires a
+// snapshot. It never logs; of the paths of the library that are used here, none does either for input that passes the checks made.
 package iceberg
 
 import (
