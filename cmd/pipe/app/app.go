@@ -38,10 +38,19 @@ func Main(kinds map[string]stages.Kind) {
 }
 
 func run(kinds map[string]stages.Kind) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	// Once cancelled, the signals have their own meaning again.
-	context.AfterFunc(ctx, stop)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case <-asked:
+		case <-ctx.Done():
+		}
+		// The signals have their own meaning again before anybody learns of the cancel, so that a second one is never swallowed.
+		signal.Stop(asked)
+		cancel()
+	}()
 
 	// A reader that went away (pipe show | head) is an error of a write, not a death in the middle of a commit. The signal is not
 	// ignored outright: programs that stages start would inherit that.
