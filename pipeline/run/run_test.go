@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -41,6 +42,7 @@ type lab struct {
 	t     *testing.T
 	root  string
 	sink  *memsink.Catalog
+	mu    sync.Mutex
 	ran   []string
 	notes []string
 }
@@ -60,6 +62,12 @@ func (l *lab) write(name, text string) {
 	if err := os.WriteFile(filepath.Join(l.root, name), []byte(text), 0o644); err != nil {
 		l.t.Fatal(err)
 	}
+}
+
+func (l *lab) note(stage string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ran = append(l.ran, stage)
 }
 
 var ints = arrow.NewSchema([]arrow.Field{{Name: "v", Type: arrow.PrimitiveTypes.Int64}}, nil)
@@ -95,7 +103,7 @@ func (l *lab) project() *run.Project {
 		Kinds: map[string]stages.Kind{
 			// rows appends n, n-1, ... 1.
 			"rows": {Version: 1, Run: func(ctx context.Context, t *stages.Task) error {
-				l.ran = append(l.ran, t.Stage.Name)
+				l.note(t.Stage.Name)
 				n, err := stages.Args(t.Stage).Int("n", 0, 0, 100), error(nil)
 				if err != nil {
 					return err
@@ -108,7 +116,7 @@ func (l *lab) project() *run.Project {
 			}},
 			// count replaces by how many rows there are.
 			"count": {Version: 1, Run: func(ctx context.Context, t *stages.Task) error {
-				l.ran = append(l.ran, t.Stage.Name)
+				l.note(t.Stage.Name)
 				_, rows, err := t.Tables[0].Scan(ctx)
 				if err != nil {
 					return err
@@ -347,5 +355,22 @@ func TestEveryCatalogCallFails(t *testing.T) {
 		l.want(fmt.Sprintf("call %d: rows in the end", n), l.head("m.a"), 5)
 		l.must(run.Options{Jobs: 1})
 		l.want(fmt.Sprintf("call %d: one more run", n), len(l.ran), 0)
+	}
+}
+
+// Many stages side by side, each with a table of its own whose columns are inferred: run under the race detector.
+func TestManyStagesSideBySide(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("stages:\n")
+	for i := range 30 {
+		fmt.Fprintf(&b, "  s%d: {use: rows, with: {n: \"${n}\"}, outs: [{table: m.t%d, mode: append}]}\n", i, i)
+	}
+	l := newLab(t, b.String())
+	for _, n := range []int{2, 3} {
+		l.write("params.yaml", fmt.Sprintf("n: %d\n", n))
+		l.must(run.Options{Jobs: 8})
+	}
+	for i := range 30 {
+		l.want("rows", l.head(fmt.Sprintf("m.t%d", i)), 5)
 	}
 }

@@ -124,6 +124,8 @@ func failure(s *pipeline.Stage, err error) error {
 }
 
 func (a *attempt) tableOuts(step *plan.Step) []*tableOut {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	var outs []*tableOut
 	for _, o := range step.Outs {
 		var recorded []string
