@@ -44,10 +44,10 @@ func (r *report) note(format string, args ...any) {
 
 // page is the whole of RESULTS.md.
 func (r *report) page(c *config) string {
-	return fmt.Sprintf("# Results\n\nMade by `make bench` on %s: %s, %d cores, %s of memory, %s. Medians of %d runs, in turn; %s in all.\n"+
+	return fmt.Sprintf("# Results\n\nMade by `go run ./bench -reps %d -rows %d -stages %d`, as `make bench` does, on %s: %s, %d cores, %s of memory, %s. Medians of %d runs, in turn; %s in all.\n"+
 		"Load of the machine (an idle one's is below 0.5): %s before, %s after. Another machine gives other figures, and the same one's differ by\n"+
 		"some 10%% from run to run, wall times by far more where the load before was not low: compare within a table only.\n%s",
-		r.began.UTC().Format("2006-01-02"), runtime.GOOS+"/"+runtime.GOARCH, runtime.NumCPU(), memory(), runtime.Version(), c.reps,
+		c.reps, c.rows, c.sizes[len(c.sizes)-1], r.began.UTC().Format("2006-01-02"), runtime.GOOS+"/"+runtime.GOARCH, runtime.NumCPU(), memory(), runtime.Version(), c.reps,
 		time.Since(r.began).Round(time.Minute), r.load, load(), r.text.String())
 }
 

@@ -103,6 +103,8 @@ func (p *Project) Repro(ctx context.Context, opts Options) (*Result, error) {
 			return res, err
 		}
 	}
+	// Every stage has ended, so no group of this run is left for the next one to end.
+	_ = os.Remove(filepath.Join(p.Root, ".pipe", groupsName))
 	res.Seconds = p.Now().Sub(began).Seconds()
 	if err := p.Files.Save(); err != nil {
 		emit(Event{Kind: EventNote, Text: "the cache of file digests was not saved: " + err.Error()})

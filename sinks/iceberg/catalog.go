@@ -167,8 +167,13 @@ func split(name string) (namespace, tbl string) {
 	return name[:i], name[i+1:]
 }
 
-// pointers gives where the metadata of every table stands, as of one instant.
-func (c *Catalog) pointers(ctx context.Context) (map[string]string, error) {
+// fewTables is up to how many tables are asked for by name: a run looks at its own after every stage, and must not read those of
+// all the others each time.
+const fewTables = 20
+
+// pointers gives where the metadata of tables stands, as of one instant: of those named, or of all where they are many or none is
+// named.
+func (c *Catalog) pointers(ctx context.Context, names ...string) (map[string]string, error) {
 	db, err := c.database(ctx, false)
 	if err != nil || db == nil {
 		return nil, err
@@ -177,7 +182,15 @@ func (c *Catalog) pointers(ctx context.Context) (map[string]string, error) {
 	if !c.old {
 		query += ` AND coalesce(iceberg_type, 'TABLE') = 'TABLE'`
 	}
-	rows, err := db.QueryContext(ctx, query, c.name)
+	args := []any{c.name}
+	if len(names) > 0 && len(names) <= fewTables {
+		query += ` AND (table_namespace, table_name) IN (VALUES ` + strings.TrimSuffix(strings.Repeat("(?, ?),", len(names)), ",") + `)`
+		for _, n := range names {
+			ns, tbl := split(n)
+			args = append(args, ns, tbl)
+		}
+	}
+	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, c.broken(err, "read the catalog "+c.rel(c.path))
 	}

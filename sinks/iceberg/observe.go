@@ -25,7 +25,7 @@ const (
 // Observe implements sinks.Observer: one query for all pointers, and metadata is parsed only where a pointer moved.
 func (c *Catalog) Observe(ctx context.Context, names []string) (map[string]*sinks.Table, error) {
 	for gone := ""; ; {
-		at, err := c.pointers(ctx)
+		at, err := c.pointers(ctx, names...)
 		if err != nil {
 			return nil, err
 		}
