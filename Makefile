@@ -13,7 +13,7 @@ build:
 	@$(GO) build -o bin/pipe ./cmd/pipe
 
 test:
-	@$(GO) test -race ./...
+	@$(GO) test -race -timeout 30m ./...
 
 lint:
 	@bad=$$(find . -name '*.go' -not -path './.*' -print0 | xargs -0 $(GOFUMPT) -l); \

@@ -67,14 +67,26 @@ var points = []string{
 	failpoint.LockSaved, failpoint.JournalRemoved, failpoint.RunReleased,
 }
 
+// build makes the command as users have it: what is killed here is a process, and hundreds of them start, which takes several times
+// as long under the race detector.
+func build(t *testing.T) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "pipe")
+	if out, err := exec.Command("go", "build", "-o", bin, "pipe/cmd/pipe").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return bin
+}
+
 // project is a project in a folder of its own.
 type project struct {
 	t   *testing.T
+	bin string
 	dir string
 }
 
-func newProject(t *testing.T, pipeline string) project {
-	p := project{t, t.TempDir()}
+func newProject(t *testing.T, bin, pipeline string) project {
+	p := project{t, bin, t.TempDir()}
 	p.write("pipeline.yaml", pipeline)
 	p.write("params.yaml", "n: 500\n")
 	return p
@@ -88,7 +100,7 @@ func (p project) write(name, text string) {
 }
 
 func (p project) command(env []string, args ...string) *exec.Cmd {
-	cmd := exec.Command("pipe", args...)
+	cmd := exec.Command(p.bin, args...)
 	cmd.Dir = p.dir
 	cmd.Env = append(os.Environ(), env...)
 	return cmd
@@ -147,8 +159,8 @@ func (p project) end() string {
 }
 
 // twin is what an undisturbed project of the same shape and edits comes to.
-func twin(t *testing.T, pipeline string) string {
-	p := newProject(t, pipeline)
+func twin(t *testing.T, bin, pipeline string) string {
+	p := newProject(t, bin, pipeline)
 	p.run("repro")
 	p.write("params.yaml", "n: 700\n")
 	p.run("repro")
@@ -158,9 +170,10 @@ func twin(t *testing.T, pipeline string) string {
 // A run that is killed at any durable step, and then run again, ends with the rows, digests and lock of an undisturbed one: nothing
 // is lost and nothing is there twice.
 func TestKilledAtEachStep(t *testing.T) {
+	bin := build(t)
 	for shape, pipeline := range shapes {
 		t.Run(shape, func(t *testing.T) {
-			want := twin(t, pipeline)
+			want := twin(t, bin, pipeline)
 			var mu sync.Mutex
 			reached := map[string]bool{}
 			kill := func(p project, point string) {
@@ -174,7 +187,7 @@ func TestKilledAtEachStep(t *testing.T) {
 				for _, point := range points {
 					t.Run(point, func(t *testing.T) {
 						t.Parallel()
-						p := newProject(t, pipeline)
+						p := newProject(t, bin, pipeline)
 						kill(p, point)
 						p.run("repro")
 						p.write("params.yaml", "n: 700\n")
@@ -205,14 +218,14 @@ func TestKilledAtRandom(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("PIPE_KILLS")); err == nil {
 		kills = n
 	}
-	shape := shapes["three stages and a file"]
-	want := twin(t, shape)
+	bin, shape := build(t), shapes["three stages and a file"]
+	want := twin(t, bin, shape)
 	began := time.Now()
-	newProject(t, shape).run("repro")
+	newProject(t, bin, shape).run("repro")
 	whole := time.Since(began)
 	hit := 0
 	for i := range kills {
-		p := newProject(t, shape)
+		p := newProject(t, bin, shape)
 		p.run("repro")
 		p.write("params.yaml", "n: 700\n")
 		cmd := p.command(nil, "repro")
