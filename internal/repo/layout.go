@@ -90,9 +90,6 @@ func Open(root string) (Layout, error) {
 // Dir is the .pipe folder.
 func (l Layout) Dir() string { return filepath.Join(l.Root, Folder) }
 
-// Lock is pipeline.lock.
-func (l Layout) Lock() string { return filepath.Join(l.Root, LockFile) }
-
 // Catalog is the SQLite file of the default sink.
 func (l Layout) Catalog() string { return filepath.Join(l.Dir(), "catalog.db") }
 
@@ -101,21 +98,6 @@ func (l Layout) Warehouse() string { return filepath.Join(l.Dir(), "warehouse") 
 
 // Cache is the folder of what can be computed again: digests of files, tables' metadata, file outs by digest.
 func (l Layout) Cache() string { return filepath.Join(l.Dir(), "cache") }
-
-// Run is the folder of a run's logs and events.
-func (l Layout) Run(run string) string { return filepath.Join(l.Dir(), "runs", run) }
-
-// Scratch is the folder below which each attempt of a stage has its own.
-func (l Layout) Scratch() string { return filepath.Join(l.Dir(), "scratch") }
-
-// Aside is the folder of file outs that a run moved out of the way.
-func (l Layout) Aside() string { return filepath.Join(l.Dir(), "aside") }
-
-// Mutex is the file that keeps two processes of one project apart.
-func (l Layout) Mutex() string { return filepath.Join(l.Dir(), "mutex") }
-
-// Journal is the file that makes a publish final.
-func (l Layout) Journal() string { return filepath.Join(l.Dir(), "journal") }
 
 // SchemaFile is the JSON Schema of pipeline.yaml for editors.
 func (l Layout) SchemaFile() string { return filepath.Join(l.Dir(), "pipeline.schema.json") }

@@ -31,7 +31,7 @@ func (d *decision) run(same, outsOK, must bool) {
 	}
 	d.step.Inputs = withParents(d.want.inputs, parents)
 	d.step.Fingerprint = d.step.Inputs.Sum()
-	if !must && !d.c.NoReuse && d.reuse(base) {
+	if !must && !d.c.NoReuse && d.reuse() {
 		return
 	}
 	d.step.Status = Stale
@@ -226,7 +226,7 @@ func (d *decision) first(base map[TableKey]sinks.SnapshotID, parents map[TableKe
 }
 
 // reuse takes the first whole set with the wanted fingerprint.
-func (d *decision) reuse(map[TableKey]sinks.SnapshotID) bool {
+func (d *decision) reuse() bool {
 	for _, g := range d.w.sets(d.s, d.step.Fingerprint) {
 		if d.adopt(g, d.step.Inputs) {
 			return true

@@ -47,7 +47,7 @@ func (w *World) Decide(s *pipeline.Stage, c Choice) *Step {
 // relation says where the head of one out is.
 func (w *World) relation(s *pipeline.Stage, e *lockfile.Entry, o pipeline.Out) Relation {
 	key := TableKey{o.Sink, o.Table}
-	return relate(w.Tables[key], w.lockedAt(s, e, key), w.Tables[key].Head(w.refOf(key)))
+	return relate(w.Tables[key], w.lockedAt(s, e, key), w.Tables[key].Head(w.Ref))
 }
 
 // lockedAt gives the snapshot that an entry stands for in this catalog, or, where it is gone, the one that the lock names.
@@ -71,7 +71,7 @@ func (d *decision) look() {
 		}
 		key := TableKey{o.Sink, o.Table}
 		t := d.w.Tables[key]
-		x := OutStep{Out: o, Key: key, Locked: d.w.lockedAt(d.s, d.entry, key), Head: t.Head(d.w.refOf(key))}
+		x := OutStep{Out: o, Key: key, Locked: d.w.lockedAt(d.s, d.entry, key), Head: t.Head(d.w.Ref)}
 		x.Rel = relate(t, x.Locked, x.Head)
 		if st := stampOf(t, x.Head); st != nil {
 			x.HeadBy = "run " + st.Run
@@ -239,7 +239,7 @@ func (d *decision) foreign() bool {
 				"pipe show "+o.Key.Table+" to look at it; pipe repro --accept "+d.s.Name+" takes it over")
 			return true
 		}
-		if t := d.w.Tables[o.Key]; d.entry != nil && !d.c.Accept && o.Rel == Behind && o.Head != "" && t.Published[d.w.refOf(o.Key)] != o.Head {
+		if t := d.w.Tables[o.Key]; d.entry != nil && !d.c.Accept && o.Rel == Behind && o.Head != "" && t.Published[d.w.Ref] != o.Head {
 			d.stop(o.Key, fmt.Sprintf("someone rolled the head of %s back to snapshot %s", o.Key, o.Head),
 				"pipe checkout "+o.Key.Table+" moves it to what the lock says; pipe repro --accept "+d.s.Name+" takes it over")
 			for i := range d.step.Outs {

@@ -167,7 +167,7 @@ func (w *World) source(d pipeline.Dep) (id, why string) {
 func (w *World) sourceSnapshot(d pipeline.Dep) sinks.SnapshotID {
 	t := w.Tables[TableKey{d.Sink, d.Table}]
 	if d.At == "" {
-		return t.Head(w.refOf(TableKey{d.Sink, d.Table}))
+		return t.Head(w.Ref)
 	}
 	if s := t.Snapshot(sinks.SnapshotID(d.At)); s != nil {
 		return s.ID

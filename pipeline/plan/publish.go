@@ -36,7 +36,7 @@ const (
 func (w *World) headMove(s *pipeline.Stage, o pipeline.Out, l, n sinks.SnapshotID, upToDate bool) verdict {
 	key := TableKey{o.Sink, o.Table}
 	t := w.Tables[key]
-	h := t.Head(w.refOf(key))
+	h := t.Head(w.Ref)
 	if n == "" || n == h {
 		return stays
 	}
@@ -85,7 +85,7 @@ func (w *World) Moves(selected map[string]bool, accepted map[string]bool) (map[s
 			if o.Table == "" || w.Held[key] {
 				continue
 			}
-			h := w.Tables[key].Head(w.refOf(key))
+			h := w.Tables[key].Head(w.Ref)
 			l := w.lockedAt(s, old, key)
 			if accepted[name] {
 				l = h
@@ -128,7 +128,7 @@ func (w *World) Assert(mv map[string][]sinks.Move, selected map[string]bool) err
 			key := TableKey{d.Sink, d.Table}
 			h := to[key]
 			if h == "" {
-				h = w.Tables[key].Head(w.refOf(key))
+				h = w.Tables[key].Head(w.Ref)
 			}
 			read := tableOut(w.entry(p.Name), key)
 			if h == "" || read == nil || w.Held[key] {
@@ -147,7 +147,7 @@ func (w *World) Assert(mv map[string][]sinks.Move, selected map[string]bool) err
 
 // Outs gives where each head of the graph's tables is, for results and status.
 func (w *World) Relation(s *pipeline.Stage, e *lockfile.Entry, key TableKey) Relation {
-	return relate(w.Tables[key], w.lockedAt(s, e, key), w.Tables[key].Head(w.refOf(key)))
+	return relate(w.Tables[key], w.lockedAt(s, e, key), w.Tables[key].Head(w.Ref))
 }
 
 // Back gives the moves that put the heads of the stages' tables where the lock says, whatever they are now.
@@ -172,7 +172,7 @@ func (w *World) Back(stages map[string]bool) (map[string][]sinks.Move, error) {
 				}).With("pipe repro %s makes it again where it can", name))
 				continue
 			}
-			if h := w.Tables[k].Head(w.refOf(k)); h != at[k] {
+			if h := w.Tables[k].Head(w.Ref); h != at[k] {
 				out[k.Sink] = append(out[k.Sink], sinks.Move{Table: k.Table, From: h, To: at[k]})
 			}
 		}

@@ -154,7 +154,7 @@ func (w *World) sets(s *pipeline.Stage, fp fingerprint.Fingerprint) []set {
 	if first == nil {
 		return nil
 	}
-	note(belowCompactions(first, first.Head(w.refOf(keys[0]))))
+	note(belowCompactions(first, first.Head(w.Ref)))
 	for i := len(first.Snapshots) - 1; i >= 0; i-- {
 		note(&first.Snapshots[i])
 	}
@@ -282,9 +282,6 @@ func (w *World) known(m move) knowledge {
 	}
 	return unknown
 }
-
-// refOf gives the ref whose head counts for a table.
-func (w *World) refOf(TableKey) string { return w.Ref }
 
 // Known reports whether the digest of a snapshot's rows is known without reading them.
 func (w *World) Known(key TableKey, id sinks.SnapshotID) bool {

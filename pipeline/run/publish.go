@@ -17,14 +17,13 @@ import (
 // pins, lock, journal removed, run ref dropped.
 func (a *attempt) publish(ctx context.Context) ([]MoveInfo, error) {
 	ctx = context.WithoutCancel(ctx)
-	before := a.heads
 	if len(a.touched) > 0 || a.hasTables() {
 		if err := a.p.lookAtTables(ctx, a.w); err != nil {
 			return nil, err
 		}
 	}
-	for k, h := range before {
-		if now := a.w.Tables[k].Head(a.w.Ref); now != h && a.concerned(k) {
+	for k, h := range a.heads {
+		if now := a.w.Tables[k].Head(a.w.Ref); now != h && a.touched[k] {
 			return nil, &plan.Conflict{Table: k}
 		}
 	}
@@ -85,9 +84,6 @@ func heads(w *plan.World) map[plan.TableKey]sinks.SnapshotID {
 	}
 	return out
 }
-
-// concerned reports whether this run made or reused something for a table.
-func (a *attempt) concerned(k plan.TableKey) bool { return a.touched[k] }
 
 func (a *attempt) hasTables() bool {
 	for name := range a.sel.Stages {

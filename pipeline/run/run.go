@@ -313,11 +313,7 @@ func (p *Project) Checkout(ctx context.Context, tables []string, on func(Event))
 	}
 	a := &attempt{p: p, w: w}
 	for sink, list := range mv {
-		var c lockfile.JournalMoves
-		for _, m := range list {
-			c.Moves = append(c.Moves, lockfile.JournalMove{Table: m.Table, From: string(m.From), To: string(m.To)})
-		}
-		if err := p.Catalogs[sink].Publish(ctx, publication(w.Ref, c)); err != nil {
+		if err := p.Catalogs[sink].Publish(ctx, sinks.Publication{Ref: w.Ref, Moves: list}); err != nil {
 			return nil, environment(err, "move the heads of sink "+sink)
 		}
 	}
